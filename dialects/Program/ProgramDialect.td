@@ -51,7 +51,8 @@ def Program_EntryKind : Program_Enum<"EntryKind", "what an entry of the module i
   I32EnumAttrCase<"Accumulate", 5, "accumulate">]>;
 def Program_ValueKind : Program_Enum<"ValueKind", "what an input or result of an entry is", [
   I32EnumAttrCase<"Input", 1, "input">, I32EnumAttrCase<"Result", 2, "result">,
-  I32EnumAttrCase<"Accumulator", 3, "accumulator">, I32EnumAttrCase<"Gradient", 4, "gradient">]>;
+  I32EnumAttrCase<"Accumulator", 3, "accumulator">, I32EnumAttrCase<"Gradient", 4, "gradient">,
+  I32EnumAttrCase<"Check", 5, "check">]>;
 def Program_MetricKind : Program_Enum<"MetricKind", "loss or metric", [
   I32EnumAttrCase<"Loss", 1, "loss">, I32EnumAttrCase<"Metric", 2, "metric">]>;
 def Program_Finish : Program_Enum<"Finish", "what is applied to a metric's total", [

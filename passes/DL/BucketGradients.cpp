@@ -23,6 +23,7 @@
 #include "passes/DL/Buffers.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dlc::dl {
@@ -54,6 +55,8 @@ private:
   SmallVector<Numbers> cut(AllReduceOp all, bool byTime) const;
   void reduce(AllReduceOp all, ArrayRef<unsigned> bucket, Operation *&behind);
   void update(MultiTensorOp all, ArrayRef<unsigned> bucket);
+  void returnPart(Value all, Value some);
+  void eraseReturned(MultiTensorOp all);
   Value select(Value each, ArrayRef<unsigned> bucket);
   Location place(Operation *op);
 
@@ -218,8 +221,27 @@ Value Bucketing::select(Value each, ArrayRef<unsigned> bucket) {
 void Bucketing::update(MultiTensorOp all, ArrayRef<unsigned> bucket) {
   MultiTensorOp some = createPart(builder, place(all), all, bucket,
                                   [&](Value each) { return select(each, bucket); });
-  for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum)
+  for (int64_t sum = 0; sum < int64_t(all.getSums()); ++sum) {
     sums.map(all.getSum(sum), some.getSum(sum));
+    returnPart(all.getSum(sum), some.getSum(sum));
+  }
+}
+
+/// Sums that the entry returns become those of each bucket.
+void Bucketing::returnPart(Value all, Value some) {
+  for (unsigned i = 0, end = entry.getNumResults(); i < end; ++i)
+    if (entry.getReturn().getOutputs()[i] == all)
+      entry.addOutput(some, (entry.getOutputName(i) + ".bucket" + Twine(number)).str(),
+                      entry.getOutputKind(i));
+}
+
+/// Removes the returned sums of an update whose buckets' are returned.
+void Bucketing::eraseReturned(MultiTensorOp all) {
+  llvm::BitVector returned(entry.getNumResults());
+  for (auto [i, output] : llvm::enumerate(entry.getReturn().getOutputs()))
+    if (output.getDefiningOp() == all)
+      returned.set(i);
+  entry.eraseOutputs(returned);
 }
 
 /// Before the first of the assignments that take what the updates make, which come last.
@@ -259,8 +281,10 @@ void Bucketing::split(AllReduceOp all) {
     sums.clear();
   }
   if (isSplit)
-    for (Operation *each : llvm::reverse(updates))
+    for (Operation *each : llvm::reverse(updates)) {
+      eraseReturned(cast<MultiTensorOp>(each));
       each->erase();
+    }
   all.erase();
 }
 

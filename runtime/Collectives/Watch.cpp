@@ -3,6 +3,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
@@ -97,13 +98,16 @@ Result<std::unique_ptr<Watch>> Watch::listen(WatchOptions options) {
 
 Result<std::unique_ptr<Watch>> Watch::connect(WatchOptions options, std::string_view address) {
   std::unique_ptr<Watch> watch(new Watch(std::move(options)));
-  std::istringstream words{std::string(address)};
+  std::string_view rest = address;
   uint16_t port = 0;
-  words >> watch->token >> port;
+  const bool isGood = takeNumber(rest, watch->token) && takeNumber(rest, port);
   watch->listening = address;
   auto hub = std::make_unique<Peer>();
-  for (std::string one; hub->socket < 0 && words >> one;)
-    hub->socket = watch->greet(one, port);
+  while (isGood && hub->socket < 0 && !rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(' '));
+    hub->socket = watch->greet(std::string(one), port);
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+  }
   if (hub->socket < 0)
     return failure(StatusCode::Io, "ranks: rank ", watch->options.rank,
                    " cannot reach rank 0 at any of its addresses, port ", port);

@@ -104,10 +104,10 @@ void addElements(dlc_dtype dtype, const std::byte *from, std::byte *to, uint64_t
   }
 }
 
-std::optional<uint64_t> findNaN(dlc_dtype dtype, std::span<const std::byte> elements) {
+std::optional<uint64_t> findNotFinite(dlc_dtype dtype, std::span<const std::byte> elements) {
   const uint64_t size = dtypeSize(dtype), count = isWhole(dtype) ? 0 : elements.size() / size;
   for (uint64_t i = 0; i < count; ++i)
-    if (std::isnan(loadElement(dtype, elements.data() + i * size)))
+    if (!std::isfinite(loadElement(dtype, elements.data() + i * size)))
       return i;
   return {};
 }

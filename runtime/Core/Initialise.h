@@ -29,8 +29,8 @@ inline bool isClass(double element, uint64_t classes, int64_t ignored) {
          element == static_cast<double>(ignored);
 }
 
-/// The number of the first element that is not a number, if there is one.
-std::optional<uint64_t> findNaN(dlc_dtype dtype, std::span<const std::byte> elements);
+/// The number of the first element that is not finite, if there is one.
+std::optional<uint64_t> findNotFinite(dlc_dtype dtype, std::span<const std::byte> elements);
 
 } // namespace dlc::runtime
 

@@ -343,7 +343,7 @@ Status Decoder::decodeRecordTables() {
 
 Status Decoder::decodeValue(const dlc_value &value, ValueInfo &out) {
   DLC_TRY(decodeType(value.type, out.type));
-  if (value.kind < DLC_VALUE_INPUT || value.kind > DLC_VALUE_GRADIENT)
+  if (value.kind < DLC_VALUE_INPUT || value.kind > DLC_VALUE_CHECK)
     return damaged("kind ", value.kind, " is unknown");
   out.kind = static_cast<dlc_value_kind>(value.kind);
   if (value.batch_axis != DLC_NONE && value.batch_axis >= out.type.shape.size())
@@ -390,13 +390,13 @@ static Status checkBatchAxis(const EntryInfo &entry, const ValueInfo &value) {
 Status Decoder::checkOutput(const EntryInfo &entry, const ValueInfo &output) {
   if (output.kind == DLC_VALUE_INPUT)
     return damaged("an output of kind input");
-  if (output.kind == DLC_VALUE_ACCUMULATOR &&
+  const std::string_view what = output.kind == DLC_VALUE_CHECK ? "a check" : "an accumulator";
+  if (output.isFetched() &&
       ((output.type.dtype != DLC_F32 && output.type.dtype != DLC_F64) || !output.type.isRowMajor()))
-    return damaged("an accumulator must be of f32 or f64 in row-major order, found ",
-                   output.type.str());
-  if (output.kind == DLC_VALUE_ACCUMULATOR && output.location.space != DLC_SPACE_ARENA &&
+    return damaged(what, " must be of f32 or f64 in row-major order, found ", output.type.str());
+  if (output.isFetched() && output.location.space != DLC_SPACE_ARENA &&
       output.location.space != DLC_SPACE_STATE)
-    return damaged("an accumulator must stand in the arena or in the state");
+    return damaged(what, " must stand in the arena or in the state");
   return checkArgument(plan, entry, output.location);
 }
 

@@ -5,6 +5,8 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 
+#include <algorithm>
+
 namespace dlc::runtime {
 
 State::~State() = default;
@@ -25,6 +27,7 @@ Result<std::shared_ptr<State>> State::make(std::shared_ptr<const Module> module,
   state->initialSeed = seed;
   state->makeResiduals();
   state->made.resize(state->owner->plan().variables.size());
+  state->trained.resize(state->owner->plan().entries.size());
   const std::vector<VariableInfo> &variables = state->owner->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     // Fresh memory is zero already: slots cost nothing until they are used.
@@ -57,9 +60,29 @@ std::span<const float> State::residual(uint32_t record) const {
   return found == residuals.end() ? std::span<const float>() : std::span(found->second);
 }
 
+void State::setStep(uint64_t batches) {
+  for (const dlc_step &step : owner->plan().steps)
+    trained[step.entry] = batches / step.every;
+}
+
+uint64_t State::step() const {
+  uint64_t batches = 0;
+  for (const dlc_step &step : owner->plan().steps)
+    batches = std::max(batches, trained[step.entry] * step.every);
+  return batches;
+}
+
+Result<const VariableInfo *> State::variable(size_t index) const {
+  const std::vector<VariableInfo> &variables = owner->plan().variables;
+  if (index < variables.size())
+    return &variables[index];
+  return invalid(owner->path(), ": variable ", index, " of ", variables.size());
+}
+
 Status State::initialise(size_t index) {
   return guarded([&]() -> Status {
-    const VariableInfo &variable = owner->plan().variables[index];
+    DLC_TRY_ASSIGN(found, variable(index));
+    const VariableInfo &variable = *found;
     if (variable.initialiser != DLC_INIT_COPY && variable.type.isRowMajor() &&
         place->sharesHostMemory()) {
       ++changes;
@@ -85,7 +108,8 @@ static Status checkSize(const VariableInfo &variable, size_t size) {
 
 Status State::read(size_t index, std::span<std::byte> destination) const {
   return guarded([&]() -> Status {
-    const VariableInfo &variable = owner->plan().variables[index];
+    DLC_TRY_ASSIGN(found, variable(index));
+    const VariableInfo &variable = *found;
     DLC_TRY(checkSize(variable, destination.size()));
     if (variable.type.isRowMajor())
       return block->read(variable.offset, destination);
@@ -98,7 +122,8 @@ Status State::read(size_t index, std::span<std::byte> destination) const {
 
 Status State::write(size_t index, std::span<const std::byte> source) {
   return guarded([&]() -> Status {
-    const VariableInfo &variable = owner->plan().variables[index];
+    DLC_TRY_ASSIGN(found, variable(index));
+    const VariableInfo &variable = *found;
     DLC_TRY(checkSize(variable, source.size()));
     ++changes;
     if (variable.type.isRowMajor())
@@ -136,6 +161,7 @@ Result<std::shared_ptr<State>> State::clone() const {
     copy->initialSeed = initialSeed;
     copy->changes = changes;
     copy->made = made;
+    copy->trained = trained;
     return copy;
   });
 }

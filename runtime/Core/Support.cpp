@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -114,6 +115,10 @@ bool takeSpace(std::string_view &text, const char *end) {
   const bool isSpace = text.front() == ' ';
   text.remove_prefix(1);
   return isSpace && !text.empty();
+}
+
+std::string numberText(double number) {
+  return std::isnan(number) ? "not a number" : concat(number);
 }
 
 std::string exactText(double number) {

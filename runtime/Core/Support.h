@@ -6,7 +6,9 @@
 #include "dlc/status.h"
 
 #include <charconv>
-#include <sstream>
+#include <iterator>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 /// Returns the Status of `expression` from the surrounding function unless it is ok.
@@ -25,13 +27,33 @@
 
 namespace dlc::runtime {
 
+/// Adds a text or a number to a text: whole numbers in full, others to six digits. Machines read
+/// some of these texts, so no locale of the program has a part in them, as it has in a stream.
+template <typename Part> void append(std::string &text, const Part &part) {
+  if constexpr (std::is_convertible_v<const Part &, std::string_view>) {
+    text += std::string_view(part);
+  } else if constexpr (std::is_same_v<Part, char>) {
+    text += part;
+  } else if constexpr (std::is_enum_v<Part>) {
+    append(text, static_cast<std::underlying_type_t<Part>>(part));
+  } else if constexpr (std::is_same_v<Part, bool>) {
+    text += part ? '1' : '0';
+  } else {
+    char digits[32];
+    std::to_chars_result end;
+    if constexpr (std::is_floating_point_v<Part>)
+      end = std::to_chars(digits, std::end(digits), part, std::chars_format::general, 6);
+    else
+      end = std::to_chars(digits, std::end(digits), part);
+    text.append(digits, end.ptr);
+  }
+}
+
 /// The parts as one text.
 template <typename... Parts> std::string concat(const Parts &...parts) {
-  std::ostringstream stream;
-  // A stream by itself swallows what is thrown inside of it, and half a text would come back.
-  stream.exceptions(std::ios::badbit);
-  (stream << ... << parts);
-  return std::move(stream).str();
+  std::string text;
+  (append(text, parts), ...);
+  return text;
 }
 
 template <typename... Parts> Status failure(StatusCode code, const Parts &...parts) {
@@ -102,6 +124,9 @@ std::string printable(std::string_view text);
 /// Drops what lies before `end` and one space from the front of `text`; false if something else
 /// follows.
 bool takeSpace(std::string_view &text, const char *end);
+
+/// For messages: a number without the sign that a NaN may have.
+std::string numberText(double number);
 
 /// A number in hexadecimal, so that reading it back gives its bits.
 std::string exactText(double number);

@@ -270,6 +270,13 @@ static Result<Metadata> load(State &state, const std::string &path, LoadMode mod
     tensors.push_back({takesAverage ? average : &tensor, indexOf(plan, variable)});
   }
   DLC_TRY(take(state, file, tensors));
+  if (auto step = file.metadata().find("step");
+      mode == LoadMode::Everything && step != file.metadata().end()) {
+    uint64_t batches = 0;
+    std::string_view rest = step->second;
+    if (takeNumber(rest, batches) && rest.empty())
+      state.setStep(batches);
+  }
   return file.metadata();
 }
 
@@ -368,6 +375,8 @@ static Status save(const State &state, const CarriedStates &all, const std::stri
   };
   DLC_TRY(forEachStored(state, all, announce));
   metadata["model"] = state.module()->plan().model;
+  if (state.step() != 0)
+    metadata.try_emplace("step", concat(state.step()));
   if (std::string hash = operationsOf(state.module()->plan()); !hash.empty())
     metadata[operationsKey] = std::move(hash);
   DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));

@@ -110,6 +110,25 @@ static Result<std::string> headerText(const std::vector<StoredTensor> &tensors,
   return concat("{", text, "}");
 }
 
+/// Reads a header back as a reader of the file will, before there is a file: what was trained is
+/// not to be lost to a header that says something else.
+static Status checkHeader(std::string_view text, const std::vector<StoredTensor> &tensors,
+                          const Metadata &metadata) {
+  uint64_t bytes = 0;
+  for (const StoredTensor &tensor : tensors)
+    bytes += TensorType{tensor.dtype, tensor.shape, {}}.logicalBytes();
+  std::vector<StoredTensor> found;
+  Metadata foundMetadata;
+  DLC_TRY(
+      parseSafetensorsHeader(text, 0, bytes, found, foundMetadata).in("the header to be written"));
+  auto isSame = [](const StoredTensor &a, const StoredTensor &b) {
+    return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
+  };
+  if (foundMetadata != metadata || !std::ranges::equal(found, tensors, isSame))
+    return damaged("the header to be written reads as another one");
+  return {};
+}
+
 Result<SafetensorsWriter> SafetensorsWriter::create(const std::string &path,
                                                     const std::vector<StoredTensor> &tensors,
                                                     Metadata metadata) {
@@ -118,6 +137,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::string &path,
   if (!header.ok())
     return header.takeStatus().in(path);
   std::string text = header.take();
+  DLC_TRY(checkHeader(text, tensors, metadata).in(path));
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t headerBytes = text.size();
 

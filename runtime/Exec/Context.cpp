@@ -6,8 +6,10 @@
 #include "runtime/Exec/Executor.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Preparation.h"
+#include "runtime/Exec/Schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace dlc::runtime {
@@ -29,9 +31,17 @@ struct Context::Impl {
   Status checkClasses(size_t index) const;
   Status stageInputs();
   Status prepareState();
+  bool trains() const {
+    return entry.kind == DLC_ENTRY_TRAIN || entry.kind == DLC_ENTRY_ACCUMULATE;
+  }
+  size_t number() const { return &entry - state->module()->plan().entries.data(); }
+  Status write(const ScalarInfo &scalar, double value);
+  Status followStep();
+  Result<double> factorOfRun(const dlc_step &step) const;
+  Status checkGradients() const;
   Status showWrites(const Trace &trace, uint32_t record) const;
   const std::byte *outputAddress(const ValueInfo &output) const;
-  Status readAccumulator(size_t index, std::span<std::byte> destination) const;
+  Status readFetched(size_t index, std::span<std::byte> destination) const;
   Status readStorage(const ValueInfo &output, std::span<std::byte> destination) const;
 
   std::shared_ptr<State> state;
@@ -44,8 +54,12 @@ struct Context::Impl {
   int32_t wholeBatch = 0;
   /// Runs started and finished.
   uint64_t started = 0, finished = 0;
-  /// Accumulators of the last run that was finished, by their output.
-  std::map<size_t, std::vector<std::byte>> accumulators;
+  /// By scalar of the plan: whether the caller sets it.
+  std::vector<bool> given;
+  /// Batches of an epoch; 0: not known.
+  uint64_t epochBatches = 0;
+  /// What the last run that was finished handed over, by its output.
+  std::map<size_t, std::vector<std::byte>> fetched;
   /// Variables that the prepare entry makes of others, of those that this entry reads.
   std::vector<size_t> derived;
   /// Runs what the prepare entry has for them; made when it is first needed.
@@ -70,6 +84,7 @@ Status Context::Impl::allocate(const std::vector<bool> *needed) {
   DLC_TRY_ASSIGN(made, Executor::create(*state, entry, spaces, needed));
   executor = std::move(made);
   inputs.resize(entry.inputs.size());
+  given.resize(plan.scalars.size());
   wholeBatch = static_cast<int32_t>(entry.batch);
   const bool reads = entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER;
   if (reads && plan.findEntry(DLC_ENTRY_PREPARE))
@@ -161,6 +176,78 @@ Status Context::Impl::prepareState() {
   return {};
 }
 
+Status Context::Impl::write(const ScalarInfo &scalar, double value) {
+  std::byte number[sizeof(double)];
+  storeElement(scalar.dtype, value, number);
+  if (isWhole(scalar.dtype) && loadElement(scalar.dtype, number) != value)
+    return invalid(state->module()->path(), ": scalar '", scalar.name, "' is an ",
+                   dtypeName(scalar.dtype), ", which ", value, " is not");
+  return scalars->write(scalar.offset, std::span(number, dtypeSize(scalar.dtype)));
+}
+
+/// What the module's schedule makes of learning rates in the next run.
+Result<double> Context::Impl::factorOfRun(const dlc_step &step) const {
+  const Plan &plan = state->module()->plan();
+  const auto parts = std::span(plan.schedule).subspan(step.schedule.first, step.schedule.count);
+  for (const SchedulePart &part : parts) {
+    if (part.kind == DLC_SCHEDULE_PLATEAU)
+      return invalid("its schedule waits for evaluations, of which a Context knows nothing: give "
+                     "it the learning rates of each run by setScalar()");
+    if (part.inEpochs && epochBatches == 0)
+      return invalid("its schedule counts epochs: setEpoch() says how many batches one has");
+  }
+  return scheduleFactor(parts,
+                        {state->runs(number()), static_cast<double>(epochBatches) / step.every});
+}
+
+/// Writes what differs from run to run of an entry that trains, unless the caller does.
+Status Context::Impl::followStep() {
+  const Plan &plan = state->module()->plan();
+  const auto step = std::ranges::find_if(
+      plan.steps, [&](const dlc_step &each) { return each.entry == number(); });
+  const uint64_t runs = state->runs(number());
+  const uint64_t batch = step == plan.steps.end() ? runs : (runs + 1) * step->every - 1;
+  std::optional<double> factor;
+  for (size_t i = 0; i < plan.scalars.size(); ++i) {
+    const ScalarInfo &scalar = plan.scalars[i];
+    if (given[i])
+      continue;
+    if (scalar.name == "step")
+      DLC_TRY(write(scalar, static_cast<double>(runs)));
+    if (scalar.name == "random.step")
+      DLC_TRY(write(scalar, static_cast<int32_t>(static_cast<uint32_t>(batch))));
+    if (!scalar.scheduled || step == plan.steps.end() || step->schedule.count == 0)
+      continue;
+    if (!factor) {
+      DLC_TRY_ASSIGN(found, factorOfRun(*step));
+      factor = found;
+    }
+    DLC_TRY(write(scalar, scalar.value * *factor));
+  }
+  return {};
+}
+
+/// Clipping by a norm makes only those parameters not finite whose gradients were not, which tells
+/// which they are, unless another run has changed them since.
+Status Context::Impl::checkGradients() const {
+  for (size_t i = 0; i < entry.outputs.size(); ++i) {
+    const ValueInfo &output = entry.outputs[i];
+    if (output.kind != DLC_VALUE_CHECK || allFinite(output.type.dtype, fetched.at(i)))
+      continue;
+    std::vector<std::byte> content;
+    for (size_t v = 0; started == finished && v < state->module()->plan().variables.size(); ++v) {
+      const VariableInfo &variable = state->module()->plan().variables[v];
+      content.resize(variable.type.logicalBytes());
+      if (variable.role == DLC_ROLE_PARAMETER && state->read(v, content).ok() &&
+          !allFinite(variable.type.dtype, content))
+        return failure(StatusCode::Failed, "the gradient of '", variable.name,
+                       "' is not finite, so it cannot be clipped");
+    }
+    return failure(StatusCode::Failed, "a gradient is not finite, so it cannot be clipped");
+  }
+  return {};
+}
+
 /// Tells the trace which results a record wrote to the arena; a workspace is written and read.
 Status Context::Impl::showWrites(const Trace &trace, uint32_t record) const {
   const Plan &plan = state->module()->plan();
@@ -197,8 +284,9 @@ Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state, con
   DLC_TRY(impl->allocate(needed).in(concat(module.path(), ": entry '", entry.name, "'")));
   std::unique_ptr<Context> context(new Context(std::move(impl)));
   for (const ScalarInfo &scalar : module.plan().scalars)
-    DLC_TRY(context->setScalar(scalar.name, scalar.value));
+    DLC_TRY(context->impl->write(scalar, scalar.value));
   DLC_TRY(context->setRandom(context->state()->seed(), 0));
+  context->impl->given.assign(module.plan().scalars.size(), false);
   return context;
 }
 
@@ -254,17 +342,17 @@ Status Context::keepInputs() {
 
 Status Context::setScalar(std::string_view name, double value) {
   return guarded([&]() -> Status {
-    const ScalarInfo *scalar = impl->state->module()->plan().findScalar(name);
+    const Plan &plan = impl->state->module()->plan();
+    const ScalarInfo *scalar = plan.findScalar(name);
     if (!scalar)
       return invalid(impl->state->module()->path(), ": no scalar '", name, "'");
-    std::byte number[sizeof(double)];
-    storeElement(scalar->dtype, value, number);
-    if (isWhole(scalar->dtype) && loadElement(scalar->dtype, number) != value)
-      return invalid(impl->state->module()->path(), ": scalar '", name, "' is an ",
-                     dtypeName(scalar->dtype), ", which ", value, " is not");
-    return impl->scalars->write(scalar->offset, std::span(number, dtypeSize(scalar->dtype)));
+    DLC_TRY(impl->write(*scalar, value));
+    impl->given[scalar - plan.scalars.data()] = true;
+    return {};
   });
 }
+
+void Context::setEpoch(uint64_t batches) { impl->epochBatches = batches; }
 
 void Context::setTimeline(Timeline *timeline) { impl->executor->setTimeline(timeline); }
 
@@ -292,13 +380,17 @@ Status Context::startRun(Trace *trace) {
     return invalid("entry '", impl->entry.name, "': two runs are not finished yet");
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
+  if (impl->trains())
+    DLC_TRY(impl->followStep().in(concat("entry '", impl->entry.name, "'")));
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
   // A run that fails may have written some of them.
-  if (impl->entry.kind == DLC_ENTRY_TRAIN || impl->entry.kind == DLC_ENTRY_ACCUMULATE)
+  if (impl->trains())
     impl->state->markChanged();
   DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
               .in(concat("entry '", impl->entry.name, "'")));
   ++impl->started;
+  if (impl->trains())
+    impl->state->countRun(impl->number());
   return {};
 }
 
@@ -312,13 +404,13 @@ Status Context::finish() {
     std::span<const std::byte> rest = *results;
     for (size_t i = 0; i < impl->entry.outputs.size(); ++i) {
       const ValueInfo &output = impl->entry.outputs[i];
-      if (output.kind != DLC_VALUE_ACCUMULATOR)
+      if (!output.isFetched())
         continue;
       const auto own = rest.first(output.type.logicalBytes());
-      impl->accumulators[i].assign(own.begin(), own.end());
+      impl->fetched[i].assign(own.begin(), own.end());
       rest = rest.subspan(own.size());
     }
-    return {};
+    return impl->checkGradients().in(concat("entry '", impl->entry.name, "'"));
   });
 }
 
@@ -348,9 +440,9 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
   }
 }
 
-Status Context::Impl::readAccumulator(size_t index, std::span<std::byte> destination) const {
-  auto known = accumulators.find(index);
-  if (known == accumulators.end())
+Status Context::Impl::readFetched(size_t index, std::span<std::byte> destination) const {
+  auto known = fetched.find(index);
+  if (known == fetched.end())
     return invalid("entry '", entry.name, "' has not run yet");
   std::ranges::copy(known->second, destination.begin());
   return {};
@@ -366,8 +458,8 @@ Status Context::readOutput(size_t index, std::span<std::byte> destination) const
                    impl->entry.outputs.size());
   const ValueInfo &output = impl->entry.outputs[index];
   DLC_TRY(checkBytes(impl->entry, output, destination.size()));
-  if (output.kind == DLC_VALUE_ACCUMULATOR)
-    return impl->readAccumulator(index, destination);
+  if (output.isFetched())
+    return impl->readFetched(index, destination);
   if (output.type.isRowMajor())
     return impl->readStorage(output, destination);
   std::vector<std::byte> storage(output.type.storageBytes());

@@ -36,7 +36,7 @@ void Executor::prepare(const Spaces &spaces, const std::vector<bool> *needed) {
   arena = spaces.arena;
   inputs.resize(entry.inputs.size());
   for (const ValueInfo &output : entry.outputs)
-    if (output.kind == DLC_VALUE_ACCUMULATOR)
+    if (output.isFetched())
       accumulators.push_back({static_cast<std::byte *>(addressOf(output.location, spaces)),
                               output.type.logicalBytes()});
   inputUses.resize(entry.inputs.size());

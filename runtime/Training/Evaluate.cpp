@@ -5,7 +5,9 @@
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Metrics.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace dlc::runtime {
 
@@ -56,13 +58,38 @@ Status checkResults(const Context &context, std::span<const uint32_t> samples,
       const uint64_t number = bySample ? at / row % entry.batch : 0;
       if (bySample && number >= samples.size())
         continue; // padding
-      if (findNaN(output.type.dtype, std::span(bytes).subspan(at, row)))
+      const std::span elements = std::span(bytes).subspan(at, row);
+      if (const auto found = findNotFinite(output.type.dtype, elements))
         return failure(StatusCode::Failed, source, ": ",
                        bySample ? concat("sample ", samples[number], ": ") : "", "'", output.name,
-                       "' is not a number");
+                       "' is ",
+                       numberText(loadElement(output.type.dtype,
+                                              &elements[*found * dtypeSize(output.type.dtype)])));
     }
   }
   return {};
+}
+
+static bool isFinite(double number) { return std::isfinite(number); }
+
+/// The first value among those of an entry that is not finite, as "the loss is inf".
+static std::optional<std::string> notFinite(const EntryInfo &entry, const MetricSums &sums) {
+  for (size_t i = 0; i < entry.metrics.size(); ++i) {
+    const MetricValue value = sums.value(i);
+    if (!isFinite(value.number))
+      return concat("the ", entry.metrics[i].name, " is ", numberText(value.number));
+    for (double number : value.table)
+      if (!isFinite(number))
+        return concat("the ", entry.metrics[i].name, " holds what is ", numberText(number));
+  }
+  return {};
+}
+
+/// The samples of a batch: "sample 5", "samples 64 to 95".
+static std::string samplesText(std::span<const uint32_t> samples) {
+  if (samples.size() == 1)
+    return concat("sample ", samples.front());
+  return concat("samples ", samples.front(), " to ", samples.back());
 }
 
 Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> state,
@@ -96,6 +123,19 @@ static Status addOverRanks(Transport &ranks, MetricSums &sums, EvaluateReport &r
   return {};
 }
 
+/// Adds the last run's numbers. What is not finite in one batch is not in the sum of all, and the
+/// first such batch is said: behind the last one, as other ranks wait for this one's sums.
+Status Evaluator::addBatch(MetricSums &sums, const Batch &batch, std::string &firstBad) const {
+  MetricSums own(context->entry());
+  DLC_TRY(own.add(*context));
+  sums.add(own);
+  if (!firstBad.empty() || std::ranges::all_of(own.numbers(), isFinite))
+    return {};
+  if (auto what = notFinite(context->entry(), own))
+    firstBad = concat(samplesText(batch.samples), ": ", *what);
+  return {};
+}
+
 Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
                                       const std::function<void(uint64_t)> &progress) {
   const TimedScope scope(timeline, SpanKind::Evaluation);
@@ -105,6 +145,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   Transport &ranks = context->state()->device()->ranks();
   MetricSums sums(entry);
   EvaluateReport report;
+  std::string firstBad;
   DLC_TRY(context->state()->reset(DLC_ROLE_METRIC));
   DLC_TRY(loader->start(
       {.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial, .timeline = timeline}));
@@ -118,7 +159,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
                                report.batches * ranks.ranks() + ranks.rank()));
     DLC_TRY(context->run());
     DLC_TRY(checkResults(*context, batch->samples, source));
-    DLC_TRY(sums.add(*context));
+    DLC_TRY(addBatch(sums, *batch, firstBad));
     report.samples += static_cast<uint64_t>(batch->valid);
     ++report.batches;
     if (progress)
@@ -127,6 +168,8 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   DLC_TRY(addOverRanks(ranks, sums, report));
   for (size_t i = 0; i < entry.metrics.size(); ++i)
     report.metrics.emplace_back(entry.metrics[i].name, sums.value(i));
+  if (auto what = notFinite(entry, sums))
+    return failure(StatusCode::Failed, source, ": ", firstBad.empty() ? *what : firstBad);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

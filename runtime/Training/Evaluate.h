@@ -5,6 +5,7 @@
 
 #include "dlc/context.h"
 #include "runtime/Data/BatchLoader.h"
+#include "runtime/Exec/Metrics.h"
 
 #include <functional>
 #include <string>
@@ -25,7 +26,7 @@ struct EvaluateReport {
 /// whose inputs are a subset of its inputs by name. The batch must live until the run has returned.
 Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch);
 
-/// Fails if a result of the context's last run is not a number, naming its sample: number i of the
+/// Fails if a result of the context's last run is not finite, naming its sample: number i of the
 /// run's samples is number samples[i] of `source`. What lies beyond them is padding.
 Status checkResults(const Context &context, std::span<const uint32_t> samples,
                     std::string_view source);
@@ -48,7 +49,8 @@ public:
   /// Of this process.
   uint64_t batches() const { return loader->batches(/*keepPartial=*/true); }
   /// Stops after `maxBatches`. `progress`, if any, hears how many are done. Fails if a result is
-  /// not a number: a metric need not tell, as no logit is the largest then.
+  /// not finite, which a metric need not tell, as no logit is the largest then; or if a metric is
+  /// not, and names the samples of the first batch that makes it so.
   Result<EvaluateReport> run(uint64_t maxBatches = UINT64_MAX,
                              const std::function<void(uint64_t)> &progress = {});
 
@@ -56,6 +58,8 @@ private:
   Evaluator(std::unique_ptr<Context> context, std::unique_ptr<BatchLoader> loader,
             std::string source)
       : context(std::move(context)), loader(std::move(loader)), source(std::move(source)) {}
+  Status addBatch(MetricSums &sums, const Batch &batch, std::string &firstBad) const;
+
   std::unique_ptr<Context> context;
   std::unique_ptr<BatchLoader> loader;
   /// The dataset's name.

@@ -183,11 +183,6 @@ Status Trainer::restore(const Metadata &metadata) {
   return {};
 }
 
-/// Without the sign that a NaN may have.
-static std::string numberText(double value) {
-  return std::isnan(value) ? "not a number" : concat(value);
-}
-
 Status Trainer::checkLoss(const Step &step) const {
   const EntryInfo &entry = step.context->entry();
   for (size_t i = 0; i < entry.metrics.size(); ++i) {
@@ -204,12 +199,13 @@ Status Trainer::checkLoss(const Step &step) const {
   return {};
 }
 
-Status Trainer::checkEvaluation(const MetricValues &metrics) const {
-  for (const auto &[name, value] : metrics)
-    if (!std::isfinite(value.number))
-      return failure(StatusCode::Failed, "evaluation after epoch ", position.epoch, ": the ", name,
-                     " is ", numberText(value.number), "; a smaller learning rate may help");
-  return {};
+/// What an evaluation's failure says of the run that it is a part of.
+Status Trainer::evaluationFailure(Status reason) const {
+  const std::string place = concat("evaluation after epoch ", position.epoch);
+  if (reason.code() != StatusCode::Failed)
+    return std::move(reason).in(place);
+  return failure(StatusCode::Failed, place, ": ", reason.message(),
+                 "; a smaller learning rate may help");
 }
 
 /// Issues the runs that are due for the next batch.
@@ -273,8 +269,12 @@ bool Trainer::checkpointDue(uint64_t step) const {
 Status Trainer::finishBatch(TrainObserver &observer) {
   const StartedBatch batch = std::move(inFlight.front());
   for (Step *step : batch.ran) {
-    DLC_TRY(step->context->finish());
+    Status finished = step->context->finish();
     step->batchSums.clear();
+    // A loss that is not finite says more than the gradients that it makes so.
+    if (finished.code() == StatusCode::Failed && step->batchSums.add(*step->context).ok())
+      DLC_TRY(checkLoss(*step));
+    DLC_TRY(std::move(finished).in(concat("step ", position.step + 1)));
     DLC_TRY(step->batchSums.add(*step->context));
   }
   if (ranks().ranks() > 1)
@@ -435,8 +435,10 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   }
   if (evaluator && complete) {
     DLC_TRY(averageStatistics(ranks(), *state));
-    DLC_TRY_ASSIGN(test, evaluator->run());
-    DLC_TRY(checkEvaluation(test.metrics));
+    Result<EvaluateReport> evaluated = evaluator->run();
+    if (!evaluated.ok())
+      return evaluationFailure(evaluated.takeStatus());
+    EvaluateReport test = evaluated.take();
     observePlateaus(test.metrics);
     report.test = std::move(test);
   }

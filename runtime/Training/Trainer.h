@@ -17,9 +17,9 @@
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Data/Augmentation.h"
 #include "runtime/Exec/Metrics.h"
+#include "runtime/Exec/Schedule.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
-#include "runtime/Training/Schedule.h"
 
 #include <chrono>
 #include <deque>
@@ -129,7 +129,7 @@ private:
   bool checkpointDue(uint64_t step) const;
   Status addOverRanks(const StartedBatch &batch, bool &stop) const;
   Status checkLoss(const Step &step) const;
-  Status checkEvaluation(const MetricValues &metrics) const;
+  Status evaluationFailure(Status reason) const;
   Status finishEpoch(TrainObserver &observer);
   Status averageOpenSums();
   Status writeCheckpoint(TrainObserver &observer);

@@ -4,6 +4,7 @@
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Exec/Schedule.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Median.h"
 #include "tools/dlc-run/Output.h"
@@ -208,6 +209,7 @@ Result<Prepared> prepare(const BenchFlags &flags, const std::shared_ptr<Transpor
   DLC_TRY_ASSIGN(entry, selectEntry(module, flags.entry, firstKind(module.plan())));
   DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
   DLC_TRY(scaleByRanks(*context));
+  DLC_TRY(applyFactor(*context, 1));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
   return Prepared{std::move(context), std::move(inputs)};
 }

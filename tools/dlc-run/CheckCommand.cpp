@@ -5,6 +5,7 @@
 // before that is called a difference.
 #include "runtime/Core/Support.h"
 #include "runtime/Data/BatchLoader.h"
+#include "runtime/Exec/Schedule.h"
 #include "runtime/Training/Evaluate.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
@@ -101,6 +102,7 @@ Result<Side> openSide(const std::string &path, DeviceFlags flags, uint64_t seed,
   for (const std::vector<std::string> *names : {&entries.step, &entries.uses})
     for (const std::string &name : *names) {
       DLC_TRY_ASSIGN(context, Context::create(side.state, name));
+      DLC_TRY(applyFactor(*context, 1));
       side.contexts.push_back(std::move(context));
     }
   return side;
@@ -282,7 +284,7 @@ private:
     const std::vector<ValueInfo> &outputs = a.contexts[entry]->entry().outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const int other = b.contexts[entry]->findOutput(outputs[i].name);
-      if (outputs[i].kind == DLC_VALUE_ACCUMULATOR || other < 0)
+      if (outputs[i].isFetched() || other < 0)
         continue;
       DLC_TRY_ASSIGN(mine, readOutput(*a.contexts[entry], i));
       DLC_TRY_ASSIGN(theirs, readOutput(*b.contexts[entry], static_cast<size_t>(other)));

@@ -181,7 +181,7 @@ public:
 
   const std::vector<HostTensor> &all() const { return tensors; }
   void print(bool json) const;
-  /// Fails with the first sample of the first output that is not a number.
+  /// Fails with the first sample of the first output that is not finite.
   Status check() const;
 
 private:
@@ -192,7 +192,7 @@ private:
 Status Outputs::check() const {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorType &type = tensors[i].type;
-    const auto found = findNaN(type.dtype, tensors[i].bytes);
+    const auto found = findNotFinite(type.dtype, tensors[i].bytes);
     if (!found)
       continue;
     std::string where;
@@ -203,7 +203,9 @@ Status Outputs::check() const {
         row *= type.shape[behind];
       where = concat("sample ", *found / row % type.shape[axis], ": ");
     }
-    return failure(StatusCode::Failed, where, "'", tensors[i].name, "' is not a number");
+    const std::byte *at = tensors[i].bytes.data() + *found * dtypeSize(type.dtype);
+    return failure(StatusCode::Failed, where, "'", tensors[i].name, "' is ",
+                   numberText(loadElement(type.dtype, at)));
   }
   return {};
 }

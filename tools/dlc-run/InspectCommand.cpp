@@ -16,7 +16,8 @@ Json describeType(std::string_view name, const TensorType &type) {
 }
 
 std::string_view valueKindName(dlc_value_kind kind) {
-  static constexpr std::string_view names[] = {"?", "input", "result", "accumulator", "gradient"};
+  static constexpr std::string_view names[] = {"?",           "input",    "result",
+                                               "accumulator", "gradient", "check"};
   return names[kind];
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
+#include "runtime/Exec/Schedule.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/LinkFit.h"
 #include "tools/dlc-run/Median.h"
@@ -32,6 +33,7 @@ public:
     DLC_TRY_ASSIGN(state, flags.createState({}, threads));
     DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), "", DLC_ENTRY_TRAIN));
     DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
+    DLC_TRY(applyFactor(*context, 1));
     DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
     std::unique_ptr<Kernels> kernels(new Kernels(std::move(context), std::move(inputs)));
     kernels->thread = startThread([kernels = kernels.get()] { kernels->work(); });

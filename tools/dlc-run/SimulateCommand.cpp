@@ -2,6 +2,7 @@
 // its records on this machine, and a network.
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Exec/Schedule.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Median.h"
@@ -65,6 +66,7 @@ struct TimedEntry {
 Result<TimedEntry> timeEntry(const SimulateFlags &flags, const std::shared_ptr<State> &state,
                              const EntryInfo &entry, double runs) {
   DLC_TRY_ASSIGN(context, Context::create(state, entry.name));
+  DLC_TRY(applyFactor(*context, 1));
   DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
   DLC_TRY_ASSIGN(seconds, measureRecords(*context));
   return TimedEntry{&entry, runs, std::move(seconds)};

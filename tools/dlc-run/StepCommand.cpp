@@ -2,7 +2,7 @@
 // debugged and compared with another framework.
 #include "runtime/Core/Support.h"
 #include "runtime/Data/SampleShape.h"
-#include "runtime/Training/Schedule.h"
+#include "runtime/Exec/Schedule.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Tensors.h"
@@ -89,7 +89,7 @@ Status saveResults(const Context &context, const MetricValues &metrics, const st
   std::vector<HostTensor> tensors;
   const EntryInfo &entry = context.entry();
   for (size_t i = 0; i < entry.outputs.size(); ++i) {
-    if (entry.outputs[i].kind == DLC_VALUE_ACCUMULATOR)
+    if (entry.outputs[i].isFetched())
       continue;
     DLC_TRY_ASSIGN(tensor, readOutput(context, i));
     tensors.push_back(std::move(tensor));

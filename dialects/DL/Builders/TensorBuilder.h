@@ -30,6 +30,10 @@ struct TensorBuilder {
   Value subtract(Value a, Value b);
   Value multiply(Value a, Value b);
   Value divide(Value a, Value b);
+  /// `a` times a factor of another type, computed in that and rounded to the type of `a` once.
+  Value multiplyBy(Value a, Value factor) {
+    return castLike(multiply(castLike(a, factor), factor), a);
+  }
   Value scale(Value a, double factor) { return multiply(a, splatLike(a, factor)); }
   Value negate(Value a);
   Value exp(Value a);

@@ -40,17 +40,17 @@ static Value sgd(OptimizerBody &b) {
 
 /// `ratio`, or 1 where one of the norms that it is made of is 0.
 static Value trustRatio(OptimizerBody &b, Value norm, Value other, Value ratio) {
-  Value one = b.number(1);
+  Value one = b.splatLike(ratio, 1);
   return b.select(b.above(norm, 0), b.select(b.above(other, 0), ratio, one), one);
 }
 
 /// You, Gitman and Ginsburg 2017, as SGD on gradients that are scaled for each parameter.
 static Value lars(OptimizerBody &b) {
   Value norm = b.norm(b.parameter()), slope = b.norm(b.gradient());
-  Value limit =
-      b.add(b.add(slope, b.multiply(b.setting(decaySetting), norm)), b.setting("epsilon"));
-  Value ratio = b.divide(b.multiply(b.setting("trust_coefficient"), norm), limit);
-  Value g = b.multiply(trustRatio(b, norm, slope, ratio), addDecay(b, b.gradient()));
+  auto setting = [&](StringRef name) { return b.castLike(b.setting(name), norm); };
+  Value limit = b.add(b.add(slope, b.multiply(setting(decaySetting), norm)), setting("epsilon"));
+  Value ratio = b.divide(b.multiply(setting("trust_coefficient"), norm), limit);
+  Value g = b.multiplyBy(addDecay(b, b.gradient()), trustRatio(b, norm, slope, ratio));
   return momentumStep(b, b.setting(rateSetting), g, g);
 }
 
@@ -121,7 +121,7 @@ static Value lamb(OptimizerBody &b) {
   Value norm = b.norm(b.parameter()), length = b.norm(direction);
   Value ratio = trustRatio(b, norm, length, b.divide(norm, length));
   return b.subtract(b.parameter(),
-                    b.multiply(b.multiply(b.setting(rateSetting), ratio), direction));
+                    b.multiply(b.setting(rateSetting), b.multiplyBy(direction, ratio)));
 }
 
 static Value adam(OptimizerBody &b) {

@@ -51,7 +51,8 @@ public:
   virtual void setSlot(llvm::StringRef name, Value value) = 0;
   /// A setting of the rule; those of rates and decay with the parameter's own factor.
   virtual Value setting(llvm::StringRef name) = 0;
-  /// The L2 norm of `x`, an element, over the parameter that it belongs to.
+  /// The L2 norm of `x`, an element, over the parameter that it belongs to, in f64: neither it nor
+  /// a ratio of norms leaves the range that a narrower type has.
   virtual Value norm(Value x) = 0;
   /// The number of updates so far, an i64.
   virtual Value step() = 0;

@@ -520,7 +520,8 @@ static std::vector<Builtin> otherRows() {
       {"one_hot",
        Category::Function,
        {{"index", K::IndexTensor}, {"count", K::Integer}},
-       "1 at the index, else 0",
+       "1 at the index, else 0; 0 for a number that is none of them, which in an input or a "
+       "constant is an error",
        buildOneHot},
       {"gradient",
        Category::Function,

@@ -348,7 +348,7 @@ Value buildOneHot(Call &call) {
   shape.push_back(count);
   TensorBuilder b = at(call);
   mlir::Type element = index.type().getElementType();
-  if (!call.checkSize(shape, b.builder.getF32Type()) || !call.checkNumbers("index", count))
+  if (!call.checkSize(shape, b.builder.getF32Type()) || !call.markNumbers("index", count))
     return Poison{};
   auto type = mlir::RankedTensorType::get(shape, element);
   Node numbers = b.iota(shape, element, index.rank());

@@ -13,6 +13,7 @@
 #include "dialects/DL/Rules/Optimizers.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
+#include "passes/DL/Update/Norm.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -35,7 +36,7 @@ public:
   Value slot(StringRef name, double first) override;
   void setSlot(StringRef name, Value value) override { slots.find(name)->second.next = value; }
   Value setting(StringRef name) override;
-  Value norm(Value x) override { return normOf(x); }
+  Value norm(Value x) override { return normOfSums(*this, addSquares(x)); }
   Value step() override { return function.addScalar(update.step()); }
   void end(Value next);
 
@@ -47,7 +48,7 @@ private:
 
   Stream addStream(ArrayRef<VariableOp> variables);
   Value clipped(Value gradient);
-  Value normOf(Value x);
+  SmallVector<Value> addSquares(Value x);
   /// A factor on the setting for each parameter; 1 for settings that have none.
   double multiplier(const UpdatedParameter &parameter, StringRef setting) const;
   /// A scalar of the runtime as an element of the parameters' type.
@@ -59,6 +60,8 @@ private:
   StringRef name;
   MultiTensorBuilder &function;
   Value p, g;
+  /// Of the gradients that are clipped by their parameter's norm; null without.
+  Value clipSquares;
   llvm::MapVector<StringRef, Stream> slots;
   llvm::StringMap<Value> settings;
 };
@@ -81,20 +84,28 @@ GroupBody::Stream GroupBody::addStream(ArrayRef<VariableOp> variables) {
 Value GroupBody::clipped(Value gradient) {
   if (!update.clip.value)
     return gradient;
-  Value by = element(update.clip.value);
   switch (update.clip.kind) {
-  case ClipKind::Value:
-    return MinimumOp::create(builder, loc, maximum(gradient, negate(by)), by);
-  case ClipKind::ParameterNorm:
-    return multiply(gradient, clipFactor(*this, normOf(gradient), by));
+  case ClipKind::Value: {
+    Value by = element(update.clip.value);
+    Value limited = MinimumOp::create(builder, loc, maximum(gradient, negate(by)), by);
+    // 0, and not a number where the gradient is not finite.
+    return add(limited, subtract(gradient, gradient));
+  }
+  case ClipKind::ParameterNorm: {
+    SmallVector<Value> sums = addSquares(gradient);
+    clipSquares = leastOfSquares(sums);
+    Value limit = function.addScalar(update.clip.value);
+    return multiplyBy(gradient, clipFactor(*this, normOfSums(*this, sums), limit));
+  }
   case ClipKind::GlobalNorm:
-    return multiply(gradient, by);
+    return multiplyBy(gradient, function.addScalar(update.clip.value));
   }
 }
 
-/// The squares are added up in f32 at least.
-Value GroupBody::normOf(Value x) {
-  return castLike(sqrt(function.addSum(squareForSum(*this, x))), x);
+SmallVector<Value> GroupBody::addSquares(Value x) {
+  const bool isWide = getElementTypeOrSelf(x).isF64();
+  return llvm::map_to_vector(squaresForNorm(*this, x, isWide),
+                             [&](Value square) { return function.addSum(square); });
 }
 
 Value GroupBody::slot(StringRef name, double first) {
@@ -153,6 +164,8 @@ void GroupBody::end(Value next) {
                        g, number(0)});
   MultiTensorOp op = function.finish(
       llvm::map_to_vector(streams, [](const Stream &stream) { return stream.next; }));
+  if (clipSquares)
+    update.check(function.sumsFor(clipSquares));
   ResultRange results = op.getResults();
   for (const Stream &stream : streams)
     for (VariableOp variable : stream.variables) {

@@ -1,41 +1,53 @@
 //===- Clip.cpp - limits on the gradients before the update -----------------------------------===//
-#include "dialects/DL/Ops/DLElementwiseOps.h"
+//
+// Limits of a norm give what is not finite to the runtime, which ends the run: a factor from it
+// would be 0 or not a number, and nothing would be learnt. The limit of each element needs no pass
+// over the gradients of its own, and so has no such sum: there an infinite element is made not a
+// number, as the parameter and the next loss then are.
+//
+//===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
+#include "passes/DL/Update/Norm.h"
+#include <limits>
 
 using namespace mlir;
 using namespace dlc::dl;
 
-Value dlc::dl::squareForSum(TensorBuilder &b, Value x) {
-  Type element = getElementTypeOrSelf(x);
-  if (element.getIntOrFloatBitWidth() < 32)
-    x = CastOp::create(b.builder, b.loc, RankedTensorType::get({}, b.builder.getF32Type()), x);
-  return b.multiply(x, x);
-}
-
 Value dlc::dl::clipFactor(TensorBuilder &b, Value norm, Value limit) {
-  return b.atMost(b.divide(limit, b.shift(norm, 1e-6)), 1);
+  Value factor = b.atMost(b.divide(b.castLike(limit, norm), b.shift(norm, 1e-6)), 1);
+  Value isFinite =
+      b.compare(Predicate::LE, norm, b.splatLike(norm, std::numeric_limits<double>::max()));
+  return b.keepWhere(isFinite, factor);
 }
 
-/// The sum of the squares of a group's gradients, all by one op, in the type of the
-/// limit.
-static Value sumOfSquares(EntryUpdate &update, TensorBuilder &b, const ParameterGroup &group) {
+/// The sums of a group's squares, see Norm.h, all by one op.
+static SmallVector<Value> sumsOfSquares(EntryUpdate &update, TensorBuilder &b,
+                                        const ParameterGroup &group) {
   MultiTensorBuilder function(update.builder, b.loc);
   Value g = addGradients(update, function, group);
   TensorBuilder body{function.body(), b.loc};
-  Value sums = function.finish({}, squareForSum(body, g)).getSum(0);
-  Value total = b.reduce(ReduceKind::Sum, sums, {0});
-  return b.castLike(total, update.clip.value);
+  SmallVector<Value> squares = squaresForNorm(body, g, /*isWide=*/update.real.isF64());
+  MultiTensorOp op = function.finish({}, squares);
+  SmallVector<Value> totals;
+  for (size_t number = 0; number < squares.size(); ++number)
+    totals.push_back(b.reduce(ReduceKind::Sum, op.getSum(int64_t(number)), {0}));
+  return totals;
 }
 
 /// The factor of all gradients from their common norm; null where there are none.
 static Value factorOfAll(EntryUpdate &update, TensorBuilder &b) {
-  Value total;
+  SmallVector<Value> totals;
   for (const ParameterGroup &group : update.groups) {
-    Value squares = sumOfSquares(update, b, group);
-    total = total ? b.add(total, squares) : squares;
+    SmallVector<Value> squares = sumsOfSquares(update, b, group);
+    update.check(leastOfSquares(squares));
+    if (totals.empty())
+      totals = squares;
+    else
+      for (auto [total, square] : llvm::zip_equal(totals, squares))
+        total = b.add(total, square);
   }
-  return total ? clipFactor(b, b.sqrt(total), update.clip.value) : Value();
+  return totals.empty() ? Value() : clipFactor(b, normOfSums(b, totals), update.clip.value);
 }
 
 void dlc::dl::clipGradients(EntryUpdate &update) {

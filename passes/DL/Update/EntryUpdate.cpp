@@ -75,6 +75,13 @@ Value EntryUpdate::step() {
                           builder.getStringAttr("step"), builder.getF64FloatAttr(0), UnitAttr());
 }
 
+void EntryUpdate::check(Value numbers) {
+  std::string name = prefix() + "clip.squares";
+  if (++checks > 1)
+    name += std::to_string(checks);
+  entry.addOutput(numbers, name, program::ValueKind::Check);
+}
+
 Location EntryUpdate::place(StringRef part) {
   return NameLoc::get(builder.getStringAttr("optimizer/" + part), entry.getLoc());
 }

@@ -47,7 +47,7 @@ struct ParameterGroup {
 };
 
 /// What the body of an update clips by: the limit of each element or of each parameter's norm, or
-/// the factor of all gradients; null without.
+/// the factor of all gradients, an f64; null without.
 struct ClipScalar {
   mlir::Value value = {};
   ClipKind kind = ClipKind::Value;
@@ -76,6 +76,8 @@ public:
                      mlir::Type type = {});
   /// The number of updates so far, an i64.
   mlir::Value step();
+  /// Ends a run in which one of these numbers is not finite, with an error of its gradients.
+  void check(mlir::Value numbers);
   /// `part` of the update as the place of an op: "optimizer/clip".
   mlir::Location place(llvm::StringRef part);
   /// What names of scalars begin with: nothing for the entry `train_step`, else "<entry>.".
@@ -107,6 +109,7 @@ private:
 
   /// Collected where a block is first read in: `entry` is another one behind accumulateGradients.
   llvm::DenseMap<mlir::Block *, Reads> readsOf;
+  unsigned checks = 0;
 };
 
 /// Ends the entry with the sums of its gradients, times the weights of their losses where these
@@ -133,10 +136,9 @@ mlir::Value addGradients(EntryUpdate &update, MultiTensorBuilder &function,
 
 /// Sets the scalar that the body clips by, as the entry's `clip` asks.
 void clipGradients(EntryUpdate &update);
-/// What gradients of a norm are multiplied by, so that it is not above the limit; of rank 0.
+/// What gradients of a norm, f64, are multiplied by, so that it is not above the limit; 0 where the
+/// norm is not finite, so that only what made it so is not a number behind it. Of rank 0.
 mlir::Value clipFactor(TensorBuilder &b, mlir::Value norm, mlir::Value limit);
-/// The square of an element as it is added up: in f32, where the element is narrower.
-mlir::Value squareForSum(TensorBuilder &b, mlir::Value x);
 
 /// The update of a group; names of its scalars begin with `name`.
 void applyRule(EntryUpdate &update, const ParameterGroup &group, llvm::StringRef name);

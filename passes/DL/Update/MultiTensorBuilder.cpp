@@ -47,6 +47,10 @@ Value MultiTensorBuilder::addEach(ArrayRef<double> numbers, Value like) {
 
 Value MultiTensorBuilder::addSum(Value term) { return addEach({{}, term}, term.getType()); }
 
+Value MultiTensorBuilder::sumsFor(Value element) const {
+  return eachs[cast<BlockArgument>(element).getArgNumber() - streams.size()].numbers;
+}
+
 Value MultiTensorBuilder::addScalar(Value scalar) {
   size_t index = llvm::find(scalars, scalar) - scalars.begin();
   if (index < scalars.size())

@@ -28,6 +28,8 @@ public:
   /// The sum of `term`, a value of the body, over the element's tensor: an op before this one
   /// computes it, for all sums that do not wait for each other at once.
   mlir::Value addSum(mlir::Value term);
+  /// Behind `finish`: the sums, tensor<[count]>, of which `addSum` returned the element.
+  mlir::Value sumsFor(mlir::Value element) const;
   /// Returns the same argument for the same scalar.
   mlir::Value addScalar(mlir::Value scalar);
 

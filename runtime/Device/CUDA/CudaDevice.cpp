@@ -122,7 +122,7 @@ public:
       if (plan.records[i].kind == DLC_RECORD_COLLECTIVE && device->ranks().ranks() > 1)
         sums[i] = std::make_unique<StagedSum>(static_cast<dlc_collective>(plan.records[i].index));
     for (const ValueInfo &output : entry.outputs)
-      if (output.kind == DLC_VALUE_ACCUMULATOR)
+      if (output.isFetched())
         ringBytes += output.type.logicalBytes();
     void *pinned = nullptr;
     DLC_TRY(checkCuda(cudaHostAlloc(&pinned, 2 * ringBytes + 1, 0), "pinning host memory"));

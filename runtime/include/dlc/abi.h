@@ -277,7 +277,7 @@ typedef struct dlc_variable {
  * "random.first_sample" is the index of this rank's first sample. */
 typedef struct dlc_scalar {
   dlc_string name;    /* "optimizer.learning_rate"; "step": runs of the entry so far, counted by the
-                         trainer */
+                         trainer, or by the Context where no caller sets it */
   uint32_t dtype;     /* DLC_F32, DLC_F64, DLC_I32 or DLC_I64 */
   uint32_t scheduled; /* 1: the trainer multiplies it by the schedule's factor */
   uint64_t offset;    /* in the scalars block, a multiple of the size */
@@ -313,7 +313,9 @@ typedef enum dlc_value_kind {
   DLC_VALUE_INPUT = 1,
   DLC_VALUE_RESULT = 2,      /* a result of the model, by its name in the source */
   DLC_VALUE_ACCUMULATOR = 3, /* sum or count of a loss or metric; f32 or f64, row-major */
-  DLC_VALUE_GRADIENT = 4 /* gradient of a variable (`of`) or of an input: named gradient.<name> */
+  DLC_VALUE_GRADIENT = 4, /* gradient of a variable (`of`) or of an input: named gradient.<name> */
+  DLC_VALUE_CHECK = 5 /* numbers that a run leaves finite unless a gradient that is clipped was not:
+                         then the run has failed; f32 or f64, row-major */
 } dlc_value_kind;
 
 typedef struct dlc_value {

@@ -27,7 +27,8 @@ enum class LoadMode {
   /// As Weights, but a statistic may be missing and keeps its value, and averages take no
   /// parameter's place.
   Parameters,
-  /// Everything that save() writes must be in the file.
+  /// Everything that save() writes must be in the file. Its "step", the batches trained on, is what
+  /// the State goes on from.
   Everything,
 };
 
@@ -57,7 +58,8 @@ struct MatchReport {
 /// model begin as copies.
 DLC_API Result<MatchReport> loadMatching(State &state, const std::string &path);
 
-/// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, as
+/// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, and
+/// State::step() unless `metadata` has a "step" of its own, as
 /// FileWriter.h writes: `path` holds the old or the new checkpoint whatever happens. Fails with
 /// code Failed, and writes nothing, if one of them holds a number that is not finite.
 DLC_API Status saveVariables(const State &state, const std::string &path, Metadata metadata);

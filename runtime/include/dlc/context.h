@@ -78,16 +78,24 @@ public:
 
   /// Writes a number of the scalars block; it stays until it is written again. Defaults are in
   /// Plan::scalars. Fails where the scalar is an integer and `value` is none that it holds.
+  ///
+  /// A run of an entry that trains writes by itself what nobody has set: "step", from
+  /// State::runs(); the step of random numbers; and learning rates by the module's schedule.
   Status setScalar(std::string_view name, double value);
   /// From now on random numbers are those of this seed and step, for samples of which the first is
-  /// number `firstSample` of that step's. Without it, those of the state's seed and step 0.
+  /// number `firstSample` of that step's. Without it, those of the state's seed; an entry that
+  /// trains draws others in each run, another one those of step 0.
   Status setRandom(uint64_t seed, uint64_t step, uint64_t firstSample = 0);
+  /// Says how many batches an epoch has. A schedule that counts epochs needs it.
+  void setEpoch(uint64_t batches);
 
   /// Runs the entry once and returns when all of it is done. Evaluation and inference refresh the
   /// derived variables that they read first, where the State has changed. With `trace`, times each
   /// record. Fails with InvalidArgument, before anything has run, if an input is not bound or, of
   /// those that hold classes (ValueInfo::classes), a valid sample has a number that is none of
-  /// them.
+  /// them, or if rates follow a schedule that counts epochs without setEpoch(), or that waits for
+  /// evaluations: then setScalar() gives them. Fails with Failed, behind the run, if a gradient is
+  /// not finite that is to be clipped by a norm.
   Status run(Trace *trace = nullptr);
 
   /// Notes from now on in `timeline` when each run, launch, wait and collective begins and ends;

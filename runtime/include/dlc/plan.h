@@ -77,6 +77,9 @@ struct ValueInfo {
   uint32_t classes = 0;
   /// Beside classes: one more number that is taken.
   int64_t ignored = 0;
+
+  /// Whether each run hands it to the host: what is added up or checked there.
+  bool isFetched() const { return kind == DLC_VALUE_ACCUMULATOR || kind == DLC_VALUE_CHECK; }
 };
 
 /// value = finish(sum over terms of coefficient * sum / count); sum and count number outputs of the

@@ -34,8 +34,9 @@ public:
   uint64_t seed() const { return initialSeed; }
 
   /// Copies variable number `index`, in logical row-major form, to or from the caller's memory.
-  /// Fails if the size is not exactly TensorType::logicalBytes(). A write to a parameter leaves the
-  /// slots that began as a copy of it.
+  /// Fails with InvalidArgument if there is none of that number, or if the size is not exactly
+  /// TensorType::logicalBytes(). A write to a parameter leaves the slots that began as a copy of
+  /// it.
   Status read(size_t index, std::span<std::byte> destination) const;
   Status write(size_t index, std::span<const std::byte> source);
 
@@ -52,6 +53,17 @@ public:
   std::span<float> residual(uint32_t record);
   std::span<const float> residual(uint32_t record) const;
 
+  /// How often entry number `entry` of the module has run on these variables, of those that train:
+  /// the number of its next update. 0 for others.
+  uint64_t runs(size_t entry) const { return entry < trained.size() ? trained[entry] : 0; }
+  /// Says that so many batches were trained on before, on each of which the entries of the step
+  /// table ran that were due. loadVariables says so of a checkpoint that is loaded whole.
+  void setStep(uint64_t batches);
+  /// The batches that all this is: what setStep() would be told.
+  uint64_t step() const;
+  /// Counts a run, as a Context does.
+  void countRun(size_t entry) { ++trained[entry]; }
+
   /// A copy that shares nothing with this one but the module and the device.
   Result<std::shared_ptr<State>> clone() const;
 
@@ -63,14 +75,18 @@ public:
   void markChanged() { ++changes; }
   /// Whether derived variable number `index` was made since; a Context makes those that its entry
   /// reads.
-  bool isFresh(size_t index) const { return made[index] == changes; }
-  void markFresh(size_t index) { made[index] = changes; }
+  bool isFresh(size_t index) const { return index < made.size() && made[index] == changes; }
+  void markFresh(size_t index) {
+    if (index < made.size())
+      made[index] = changes;
+  }
 
 private:
   State() = default;
   static Result<std::shared_ptr<State>> make(std::shared_ptr<const Module> module,
                                              std::shared_ptr<Device> device, uint64_t seed);
   void makeResiduals();
+  Result<const VariableInfo *> variable(size_t index) const;
 
   std::shared_ptr<const Module> owner;
   std::shared_ptr<Device> place;
@@ -80,6 +96,8 @@ private:
   uint64_t changes = 1;
   /// What `changes` was when each derived variable was made; 0: never.
   std::vector<uint64_t> made;
+  /// Runs of each entry.
+  std::vector<uint64_t> trained;
 };
 
 } // namespace dlc::runtime

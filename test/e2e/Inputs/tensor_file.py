@@ -1,8 +1,8 @@
-"""Reads and writes safetensors files of f32, f64, i32, i64 and u8 for the scripts beside it."""
+"""Reads and writes safetensors files of f32, f64, f16, i32, i64 and u8, and reads bf16, for the scripts beside it."""
 import json
 import struct
 
-KINDS = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "U8": "B"}
+KINDS = {"F32": "f", "F64": "d", "F16": "e", "I32": "i", "I64": "q", "U8": "B"}
 
 
 def load(path):
@@ -12,8 +12,13 @@ def load(path):
     header, data = json.loads(raw[8:8 + size]), raw[8 + size:]
     found = {}
     for name, info in header.items():
-        if name != "__metadata__" and info["dtype"] in KINDS:
-            begin, end = info["data_offsets"]
+        if name == "__metadata__":
+            continue
+        begin, end = info["data_offsets"]
+        if info["dtype"] == "BF16":  # the upper half of an f32
+            halves = struct.unpack(f"<{(end - begin) // 2}H", data[begin:end])
+            found[name] = struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *(half << 16 for half in halves)))
+        if info["dtype"] in KINDS:
             kind = KINDS[info["dtype"]]
             found[name] = struct.unpack(f"<{(end - begin) // struct.calcsize(kind)}{kind}", data[begin:end])
     return found

@@ -88,8 +88,10 @@ dl.entry @step(%x: tensor<64xf32>, %z: tensor<128xf32>) -> (tensor<64xf32>, tens
 
 // -----
 
-// Norms of each tensor, as clipping by them and LARS ask for, see sums over ranks and are split with the updates that read them.
+// Norms of each tensor, as clipping by them and LARS ask for, see sums over ranks and are split with the updates that read them. Those that
+// the entry returns, to be checked, become those of each bucket.
 // CHECK-LABEL: dl.entry @norms
+// CHECK-SAME: -> (tensor<1xf32> {dl.kind = #program.value<check>, dl.name = "squares.bucket1"}, tensor<1xf32> {dl.kind = #program.value<check>, dl.name = "squares.bucket2"})
 // CHECK: %[[DB:.*]] = dl.fused
 // CHECK: %[[R1:.*]] = dl.all_reduce sum %[[DB]]
 // CHECK: %[[R2:.*]] = dl.all_reduce sum
@@ -97,9 +99,10 @@ dl.entry @step(%x: tensor<64xf32>, %z: tensor<128xf32>) -> (tensor<64xf32>, tens
 // CHECK: dl.multi_tensor(%{{.*}}, %[[R1]]) each(%[[N1]])
 // CHECK: %[[N2:.*]] = dl.multi_tensor(%[[R2]])
 // CHECK: dl.multi_tensor(%{{.*}}, %[[R2]]) each(%[[N2]])
+// CHECK: dl.return %[[N1]], %[[N2]]
 dl.variable @a : tensor<128xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
 dl.variable @b : tensor<128xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
-dl.entry @norms(%x: tensor<128xf32>) attributes {kind = #program.entry<train>} {
+dl.entry @norms(%x: tensor<128xf32>) -> (tensor<2xf32> {dl.name = "squares", dl.kind = #program.value<check>}) attributes {kind = #program.entry<train>} {
   %a = dl.read @a : tensor<128xf32>
   %b = dl.read @b : tensor<128xf32>
   %db = dl.fused(%x) : (tensor<128xf32>) -> tensor<128xf32> {
@@ -128,7 +131,7 @@ dl.entry @norms(%x: tensor<128xf32>) attributes {kind = #program.entry<train>} {
   } loc("optimizer/update")
   dl.assign @a, %new#0 : tensor<128xf32>
   dl.assign @b, %new#1 : tensor<128xf32>
-  dl.return
+  dl.return %norm : tensor<2xf32>
 }
 
 // -----

@@ -355,6 +355,14 @@ TEST(Loader, ChecksEntries) {
       {"entry 'train_step': output 'loss.sum': an accumulator must be of f32 or f64 in row-major "
        "order, found i32[]",
        [](auto &p) { p.values[3].type.dtype = p.values[3].location.dtype = DLC_I32; }},
+      {"entry 'train_step': output 'output': kind 6 is unknown",
+       [](auto &p) { p.values[2].kind = DLC_VALUE_CHECK + 1; }},
+      {"entry 'train_step': output 'loss.sum': a check must be of f32 or f64 in row-major order, "
+       "found i32[]",
+       [](auto &p) {
+         p.values[3].kind = DLC_VALUE_CHECK;
+         p.values[3].type.dtype = p.values[3].location.dtype = DLC_I32;
+       }},
       {"entry 'train_step': metric 'loss': adds up 'output', which is f32[8, 4], expected f32[]",
        [](auto &p) {
          p.values[2].kind = DLC_VALUE_ACCUMULATOR;

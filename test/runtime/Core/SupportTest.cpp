@@ -2,7 +2,10 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Json.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
+#include <locale>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -33,6 +36,31 @@ TEST(Guarded, TurnsExceptionsIntoStatus) {
 TEST(Status, OutOfMemoryTakesAPlace) {
   EXPECT_EQ(Status::outOfMemory().in("x.so").message(), "x.so: out of memory");
   EXPECT_EQ(Status::outOfMemory().in("b").in("a").message(), "a: b: out of memory");
+}
+
+/// Groups digits and has a comma before the fraction, as a German locale does.
+struct Grouping : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+// Texts are for machines, too: no locale of the program around has a part in them.
+TEST(Support, WritesNumbersInNoLocale) {
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Grouping));
+  enum Kind { Third = 3 };
+  EXPECT_EQ(concat(1234567, " ", uint64_t(1) << 63, " ", -1234567, ' ', uint8_t(7), " ", true),
+            "1234567 9223372036854775808 -1234567 7 1");
+  EXPECT_EQ(concat(1234.5, " ", 0.1f, " ", 1e100, " ", 1234567.0, " ", Third),
+            "1234.5 0.1 1e+100 1.23457e+06 3");
+  EXPECT_EQ(concat(std::string("a"), std::string_view("b"), "c"), "abc");
+  EXPECT_EQ(numberText(-std::numeric_limits<double>::quiet_NaN()), "not a number");
+  EXPECT_EQ(numberText(-HUGE_VAL), "-inf");
+  std::string_view rest = "1234567 x";
+  uint64_t number = 0;
+  EXPECT_TRUE(takeNumber(rest, number));
+  EXPECT_EQ(number, 1234567u);
+  std::locale::global(before);
 }
 
 TEST(Support, SaysHowMuchMemoryThereIsNot) {

@@ -4,10 +4,12 @@
 #include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
+#include <clocale>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <locale>
 
 using namespace dlc::runtime;
 using namespace dlc::test;
@@ -162,6 +164,62 @@ TEST(Checkpoint, RestoresEverything) {
   ASSERT_TRUE(
       loadVariables(*second, ready.folder.path("c.safetensors"), LoadMode::Everything).ok());
   EXPECT_EQ(ready.save(*second), expected);
+}
+
+/// Groups digits after each one, so that even a short number is written otherwise.
+struct Grouping : std::numpunct<char> {
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\1"; }
+};
+
+// A host program's locale, of C++ and of C, changes no byte of a checkpoint.
+TEST(Checkpoint, IsTheSameInEveryLocale) {
+  Ready ready;
+  auto state = ready.state(3);
+  const std::string plain = ready.folder.path("plain"), grouped = ready.folder.path("grouped");
+  ASSERT_TRUE(saveVariables(*state, plain, {{"seed", "3"}}).ok());
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Grouping));
+  const std::string numeric = std::setlocale(LC_NUMERIC, nullptr);
+  for (const char *name : {"C", "de_DE.UTF-8", "fr_FR.UTF-8"}) {
+    std::setlocale(LC_NUMERIC, name); // Where there is none of that name it stays as it is.
+    const Status saved = saveVariables(*state, grouped, {{"seed", "3"}});
+    EXPECT_TRUE(saved.ok()) << saved.message();
+    EXPECT_TRUE(loadVariables(*state, grouped, LoadMode::Everything).ok());
+    EXPECT_EQ(readFile(grouped), readFile(plain));
+  }
+  std::setlocale(LC_NUMERIC, numeric.c_str());
+  std::locale::global(before);
+}
+
+// The header is read back before there is a file: one that a reader would take for another replaces
+// nothing.
+TEST(Safetensors, WritesNoHeaderThatReadsOtherwise) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("t.safetensors");
+  const std::vector<StoredTensor> tensors = {{"a", DLC_F32, {2, 3}, 0, 0}};
+  EXPECT_EQ(SafetensorsWriter::create(path, tensors, {{"key", "\xff"}}).status().message(),
+            path + ": the header to be written reads as another one");
+  const auto name = SafetensorsWriter::create(path, {{"a\n", DLC_F32, {}, 0, 0}}, {});
+  EXPECT_EQ(name.status().message(),
+            path + ": the header to be written: a tensor's name is not printable UTF-8");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// A program that trains saves how far it has come, and goes on from there.
+TEST(Checkpoint, HoldsTheStep) {
+  Ready ready;
+  auto state = ready.state(3);
+  state->setStep(1234567);
+  const std::string path = ready.folder.path("c.safetensors");
+  ASSERT_TRUE(saveVariables(*state, path, {}).ok());
+  auto second = ready.state(3);
+  ASSERT_TRUE(loadVariables(*second, path, LoadMode::Weights).ok());
+  EXPECT_EQ(second->step(), 0u);
+  ASSERT_TRUE(loadVariables(*second, path, LoadMode::Everything).ok());
+  EXPECT_EQ(second->step(), 1234567u);
+  ASSERT_TRUE(saveVariables(*state, path, {{"step", "8"}}).ok());
+  ASSERT_TRUE(loadVariables(*second, path, LoadMode::Everything).ok());
+  EXPECT_EQ(second->step(), 8u);
 }
 
 // A checkpoint whose bits changed is no checkpoint: each bit, in the data and in the header.

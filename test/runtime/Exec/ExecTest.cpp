@@ -191,6 +191,145 @@ TEST(Exec, RunsATrainingStep) {
   EXPECT_EQ(still, after);
 }
 
+/// The small model with `change` made to its plan, as a module in `folder`.
+std::shared_ptr<const Module> changedModel(TemporaryFolder &folder,
+                                           const std::function<void(PlanBuilder &)> &change) {
+  PlanBuilder plan = smallModel();
+  change(plan);
+  writeFile(folder.path("changed.so"), moduleWith(plan.blob()));
+  auto module = Module::load(folder.path("changed.so"));
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  return module.take();
+}
+
+/// Learning rates by a schedule of these parts.
+std::function<void(PlanBuilder &)> scheduledBy(std::vector<dlc_schedule_part> parts) {
+  return [parts](PlanBuilder &plan) {
+    plan.scalars[0].scheduled = 1;
+    plan.schedule = parts;
+    plan.steps[0].schedule = {0, static_cast<uint32_t>(parts.size())};
+  };
+}
+
+constexpr dlc_schedule_part halving = {DLC_SCHEDULE_STEP, 0, 0, 2, 0.5, 0, 0, {}};
+
+std::shared_ptr<State> stateOf(std::shared_ptr<const Module> module) {
+  return State::create(std::move(module), openCpu({.threads = 1}).take(), 3).take();
+}
+
+/// Variables after six runs of train_step in contexts of three runs each; `before` hears of each.
+std::vector<std::byte> trainedBy(const std::shared_ptr<State> &state,
+                                 const std::function<void(Context &, int run)> &before) {
+  Inputs inputs;
+  for (int run = 0; run < 6; run += 3) {
+    auto context = Context::create(state, "train_step").take();
+    inputs.bindTo(*context);
+    for (int i = run; i < run + 3; ++i) {
+      before(*context, i);
+      EXPECT_TRUE(context->run().ok());
+    }
+  }
+  return variablesOf(*state);
+}
+
+// A run that trains goes by the runs before it, in whatever context they were: the number of its
+// update, and the schedule's rate. What a caller sets stays.
+TEST(Exec, CountsRunsThatTrain) {
+  TemporaryFolder folder;
+  auto module = changedModel(folder, scheduledBy({halving}));
+  auto nothing = [](Context &, int) {};
+  auto state = stateOf(module);
+  const auto counted = trainedBy(state, nothing);
+  EXPECT_EQ(state->step(), 6u);
+  EXPECT_EQ(state->runs(0), 6u);
+  EXPECT_EQ(state->runs(1), 0u);
+  EXPECT_EQ(
+      trainedBy(stateOf(module),
+                [](Context &context, int run) {
+                  EXPECT_TRUE(context.setScalar("step", run).ok());
+                  EXPECT_TRUE(
+                      context.setScalar("optimizer.learning_rate", 0.1 / (1 << run / 2)).ok());
+                }),
+      counted);
+  for (const char *scalar : {"step", "optimizer.learning_rate"})
+    EXPECT_NE(trainedBy(stateOf(module),
+                        [&](Context &context, int run) {
+                          if (run % 3 == 0)
+                            EXPECT_TRUE(context.setScalar(scalar, 0.1).ok());
+                        }),
+              counted)
+        << scalar;
+  // As if six had been before.
+  auto later = stateOf(module);
+  later->setStep(6);
+  EXPECT_NE(trainedBy(later, nothing), counted);
+  EXPECT_EQ(later->step(), 12u);
+  EXPECT_EQ(later->clone().take()->step(), 12u);
+}
+
+// An entry that runs on each third batch counts its own runs.
+TEST(Exec, CountsRunsOfAStepThatIsSeldom) {
+  TemporaryFolder folder;
+  auto state = stateOf(changedModel(folder, [](PlanBuilder &plan) { plan.steps[0].every = 3; }));
+  state->setStep(13);
+  EXPECT_EQ(state->runs(0), 4u);
+  EXPECT_EQ(state->step(), 12u);
+}
+
+// What a context cannot know it asks for, before anything has run.
+TEST(Exec, AsksForWhatAScheduleNeeds) {
+  TemporaryFolder folder;
+  dlc_schedule_part epochs = halving;
+  epochs.in_epochs = 1;
+  epochs.n = 1;
+  auto state = stateOf(changedModel(folder, scheduledBy({epochs})));
+  auto context = Context::create(state, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  const auto before = variablesOf(*state);
+  EXPECT_EQ(context->run().message(), "entry 'train_step': its schedule counts epochs: setEpoch() "
+                                      "says how many batches one has");
+  EXPECT_EQ(variablesOf(*state), before);
+  EXPECT_EQ(state->step(), 0u);
+  const auto byHand =
+      trainedBy(stateOf(changedModel(folder, scheduledBy({halving}))), [](Context &, int) {});
+  EXPECT_EQ(trainedBy(state, [](Context &context, int) { context.setEpoch(2); }), byHand);
+
+  auto waiting = stateOf(changedModel(folder, [](PlanBuilder &plan) {
+    scheduledBy({{DLC_SCHEDULE_PLATEAU, 1, 0, 1, 0.1, 10, 0, plan.text("loss")}})(plan);
+  }));
+  context = Context::create(waiting, "train_step").take();
+  inputs.bindTo(*context);
+  EXPECT_EQ(context->run().message(),
+            "entry 'train_step': its schedule waits for evaluations, of which a Context knows "
+            "nothing: give it the learning rates of each run by setScalar()");
+  EXPECT_TRUE(context->setScalar("optimizer.learning_rate", 0.1).ok());
+  EXPECT_TRUE(context->run().ok());
+}
+
+// Numbers that are to be finite behind a run: the parameter that is not says whose gradient was
+// not.
+TEST(Exec, FailsWhereACheckIsNotFinite) {
+  TemporaryFolder folder;
+  auto state = stateOf(changedModel(folder, [](PlanBuilder &plan) {
+    for (dlc_value &value : plan.values)
+      if (value.kind == DLC_VALUE_GRADIENT && value.of == 0) {
+        value.kind = DLC_VALUE_CHECK;
+        value.of = DLC_NONE;
+      }
+  }));
+  auto context = Context::create(state, "train_step").take();
+  Inputs inputs;
+  inputs.bindTo(*context);
+  EXPECT_TRUE(context->run().ok());
+  inputs.image[5] = INFINITY;
+  Status status = context->run();
+  EXPECT_EQ(status.code(), StatusCode::Failed);
+  EXPECT_EQ(status.message(), "entry 'train_step': the gradient of 'linear1.weight' is not finite, "
+                              "so it cannot be clipped");
+  EXPECT_TRUE(context->metric(0).ok());
+}
+
 // Memory that is not aligned gives the same result through a copy.
 TEST(Exec, TakesUnalignedInputs) {
   Ready ready;
@@ -305,6 +444,12 @@ TEST(Exec, SaysWhatIsWrong) {
   EXPECT_EQ(context->setScalar("rate", 1).message(), ready.module->path() + ": no scalar 'rate'");
   EXPECT_EQ(state->write(0, {}).message(),
             "variable 'linear1.weight' is f32[4, 16], 256 bytes, found 0");
+  const std::string none = ready.module->path() + ": variable 5 of 5";
+  EXPECT_EQ(state->read(5, {}).message(), none);
+  EXPECT_EQ(state->write(5, {}).message(), none);
+  EXPECT_EQ(state->initialise(5).message(), none);
+  EXPECT_FALSE(state->isFresh(5));
+  EXPECT_EQ(context->metric(2).status().message(), "entry 'train_step': metric 2 of 2");
   EXPECT_FALSE(openCpu({.threads = 100000}).ok());
 }
 

@@ -15,7 +15,8 @@
 // CHECK-NEXT: ^bb0(%[[G:.*]]: tensor<f32>, %[[R:.*]]: tensor<f32>):
 // CHECK: %[[SCALED:.*]] = dl.multiply %[[G]], %[[R]]
 // CHECK-NEXT: %[[MEAN:.*]] = dl.select %{{.*}}, %[[G]], %[[SCALED]]
-// CHECK-NEXT: dl.multiply %[[MEAN]], %[[MEAN]]
+// CHECK-NEXT: %[[WIDE:.*]] = dl.cast %[[MEAN]] : tensor<f32> to tensor<f64>
+// CHECK-NEXT: dl.multiply %[[WIDE]], %[[WIDE]]
 // CHECK: dl.reduce sum %[[SQUARES]]
 // CHECK: dl.multi_tensor(%{{.*}}, %{{.*}}, %[[S]]#0, %[[S]]#1) scalars(%[[SCALE]],
 // CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %[[G:[a-z0-9]+]]: tensor<f32>, %[[R:[a-z0-9]+]]: tensor<f32>,

@@ -24,16 +24,24 @@ dl.entry @train_step(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
   dl.return %dw, %dh : tensor<4x3xf32>, tensor<2xf64>
 }
 
-// The norm of all gradients and the limit of it are of f64 as well.
+// The limit is of f64 as well. Squares of f64 are added up three times, of larger and smaller elements too: the sum of those as they are
+// tells which is good. Gradients of f32 take part in each.
 // CHECK-LABEL: dl.entry @by_global_norm
 // CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>{{.*}}, %[[DH:.*]]: tensor<2xf64>
 // CHECK: %[[LIMIT:.*]] = dl.scalar "by_global_norm.clip.limit", 1.000000e+00 : tensor<f64>
-// CHECK: %[[W2:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64}
-// CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]] axes = [0]
-// CHECK: %[[SW64:.*]] = dl.cast %[[SW]] : tensor<f32> to tensor<f64>
-// CHECK: %[[H2:.*]] = dl.multi_tensor(%[[DH]]) scalars() {streams = 1 : i64, sums = 1 : i64}
-// CHECK: %[[SH:.*]] = dl.reduce sum %[[H2]] axes = [0]
-// CHECK: dl.add %[[SW64]], %[[SH]] : tensor<f64>
+// CHECK: %[[W2:.*]]:3 = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 3 : i64}
+// CHECK: dl.constant dense<4.149515568880993E+180> : tensor<f64>
+// CHECK: dl.constant dense<2.4099198651028841E-181> : tensor<f64>
+// CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]]#0 axes = [0]
+// CHECK: dl.reduce sum %[[W2]]#1 axes = [0]
+// CHECK: %[[SWSMALL:.*]] = dl.reduce sum %[[W2]]#2 axes = [0]
+// CHECK: %[[H2:.*]]:3 = dl.multi_tensor(%[[DH]]) scalars() {streams = 1 : i64, sums = 3 : i64}
+// CHECK: %[[SH:.*]] = dl.reduce sum %[[H2]]#0 axes = [0]
+// CHECK: %[[SHSMALL:.*]] = dl.reduce sum %[[H2]]#2 axes = [0]
+// CHECK: %[[SUM:.*]] = dl.add %[[SW]], %[[SH]] : tensor<f64>
+// CHECK: dl.compare lt %[[SUM]]
+// CHECK: dl.compare gt %[[SUM]]
+// CHECK: dl.return %[[SWSMALL]], %[[SHSMALL]]
 dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %dh: tensor<2xf64>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
         tensor<2xf64> {dl.name = "gradient.h", dl.kind = #program.value<gradient>, dl.of = @h})

@@ -14,6 +14,8 @@ dl.variable @b : tensor<4xf32> role<parameter> init(#program.init<uniform, -0.2,
 // results if that is asked for, and `updates` is consumed.
 // ALONE-LABEL: dl.entry @plain
 // ALONE: dl.return{{$}}
+// ALONE-LABEL: dl.entry @by_global_norm
+// ALONE: dl.return %{{.*}}, %{{.*}} : tensor<f64>, tensor<f64>
 // CHECK-LABEL: dl.entry @plain
 // CHECK-NOT: updates
 // CHECK-DAG: %[[W:.*]] = dl.read @w
@@ -106,7 +108,7 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
   dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
 }
 
-// Elements are clipped in the body, before decay; the limit is a scalar of the runtime.
+// Elements are clipped in the body, before decay; the limit is a scalar of the runtime. What is not finite is not a number behind it.
 // CHECK-LABEL: dl.entry @by_value
 // CHECK-NOT: clip =
 // CHECK-DAG: %[[LIMIT:.*]] = dl.scalar "by_value.clip.limit", 5.000000e-01 :
@@ -114,7 +116,9 @@ dl.entry @critic(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<f32>, %[[G:.*]]: tensor<f32>, %[[L:.*]]: tensor<f32>, %{{.*}}: tensor<f32>, %[[D:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[LOW:.*]] = dl.negate %[[L]]
 // CHECK-NEXT: %[[ABOVE:.*]] = dl.maximum %[[G]], %[[LOW]]
-// CHECK-NEXT: %[[CLIPPED:.*]] = dl.minimum %[[ABOVE]], %[[L]]
+// CHECK-NEXT: %[[LIMITED:.*]] = dl.minimum %[[ABOVE]], %[[L]]
+// CHECK-NEXT: %[[NONE:.*]] = dl.subtract %[[G]], %[[G]]
+// CHECK-NEXT: %[[CLIPPED:.*]] = dl.add %[[LIMITED]], %[[NONE]]
 // CHECK-NEXT: dl.multiply %[[D]]
 // CHECK-NEXT: dl.add %[[CLIPPED]]
 dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
@@ -123,21 +127,33 @@ dl.entry @by_value(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradien
   dl.return %dw : tensor<4x3xf32>
 }
 
-// One norm of all gradients, in whatever groups they are, is one factor for all; it is at most 1.
+// One norm of all gradients, in whatever groups they are, is one factor for all; it is at most 1. It is of f64, where no square of an f32
+// overflows or vanishes, and the runtime hears of squares that are not finite.
 // CHECK-LABEL: dl.entry @by_global_norm
 // CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>{{.*}}, %[[DB:.*]]: tensor<4xf32>
 // CHECK: %[[LIMIT:.*]] = dl.scalar "by_global_norm.clip.limit"
-// CHECK: %[[W2:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64}
+// CHECK: %[[W2:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64} : (tensor<4x3xf32>) -> tensor<1xf64>
+// CHECK-NEXT: ^bb0(%[[G:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[G64:.*]] = dl.cast %[[G]] : tensor<f32> to tensor<f64>
+// CHECK-NEXT: dl.multiply %[[G64]], %[[G64]]
 // CHECK: %[[SW:.*]] = dl.reduce sum %[[W2]] axes = [0]
 // CHECK: %[[B2:.*]] = dl.multi_tensor(%[[DB]]) scalars() {streams = 1 : i64, sums = 1 : i64}
 // CHECK: %[[SB:.*]] = dl.reduce sum %[[B2]] axes = [0]
 // CHECK: %[[SUM:.*]] = dl.add %[[SW]], %[[SB]]
 // CHECK: %[[NORM:.*]] = dl.sqrt %[[SUM]]
+// CHECK: %[[LIMIT64:.*]] = dl.cast %[[LIMIT]]
 // CHECK: %[[SAFE:.*]] = dl.add %[[NORM]]
-// CHECK: %[[RATIO:.*]] = dl.divide %[[LIMIT]], %[[SAFE]]
-// CHECK: %[[FACTOR:.*]] = dl.minimum %[[RATIO]]
+// CHECK: %[[RATIO:.*]] = dl.divide %[[LIMIT64]], %[[SAFE]]
+// CHECK: %[[LEAST:.*]] = dl.minimum %[[RATIO]]
+// CHECK: %[[FINITE:.*]] = dl.compare le %[[NORM]], %{{.*}}
+// CHECK: %[[FACTOR:.*]] = dl.select %[[FINITE]], %[[LEAST]], %{{.*}}
 // CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %[[G:[a-z0-9]+]]: tensor<f32>, %[[BY:[a-z0-9]+]]: tensor<f64>,
+// CHECK-NEXT: %[[G64:.*]] = dl.cast %[[G]] : tensor<f32> to tensor<f64>
+// CHECK-NEXT: %[[LIMITED:.*]] = dl.multiply %[[G64]], %[[BY]]
+// CHECK-NEXT: dl.cast %[[LIMITED]] : tensor<f64> to tensor<f32>
 // CHECK: dl.multi_tensor(%{{.*}}, %[[DB]]) scalars(%[[FACTOR]], %{{.*}}, %{{.*}})
+// CHECK: dl.return %[[DW]], %[[DB]], %[[SW]], %[[SB]]
 dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
     -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
         tensor<4xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
@@ -147,16 +163,18 @@ dl.entry @by_global_norm(%dw: tensor<4x3xf32>, %db: tensor<4xf32>)
   dl.return %dw, %db : tensor<4x3xf32>, tensor<4xf32>
 }
 
-// Each gradient by its own norm: one op adds up the squares of all, the update reads those of its tensor.
+// Each gradient by its own norm: one op adds up the squares of all, the update reads those of its tensor, and the entry returns them.
 // CHECK-LABEL: dl.entry @by_parameter_norm
-// CHECK-SAME: %[[DW:.*]]: tensor<4x3xf32>
+// CHECK-SAME: %[[DW:[a-z0-9]+]]: tensor<4x3xf32>
+// CHECK-SAME: tensor<1xf64> {dl.kind = #program.value<check>, dl.name = "by_parameter_norm.clip.squares"}
 // CHECK: %[[SQUARES:.*]] = dl.multi_tensor(%[[DW]]) scalars() {streams = 1 : i64, sums = 1 : i64}
 // CHECK: dl.multi_tensor(%{{.*}}, %[[DW]]) each(%[[SQUARES]]) scalars(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) {streams = 2 : i64}
-// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %[[G:[a-z0-9]+]]: tensor<f32>, %[[S:[a-z0-9]+]]: tensor<f32>,
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: tensor<f32>, %[[G:[a-z0-9]+]]: tensor<f32>, %[[S:[a-z0-9]+]]: tensor<f64>,
 // CHECK-NEXT: dl.sqrt %[[S]]
-// CHECK: %[[FACTOR:.*]] = dl.minimum
-// CHECK: dl.multiply %[[G]], %[[FACTOR]]
-// CHECK: dl.return %[[DW]]
+// CHECK: %[[FACTOR:.*]] = dl.select
+// CHECK: %[[G64:.*]] = dl.cast %[[G]]
+// CHECK: dl.multiply %[[G64]], %[[FACTOR]]
+// CHECK: dl.return %[[DW]], %[[SQUARES]]
 dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
     attributes {kind = #program.entry<train>, clip = #dl.clip<parameter_norm, 1.0>, updates = [
       #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64, weight_decay = 0.1 : f64}>>]} {
@@ -177,7 +195,7 @@ dl.entry @by_parameter_norm(%dw: tensor<4x3xf32>) -> (tensor<4x3xf32> {dl.name =
 // CHECK-NEXT: dl.yield %[[ADDED]]
 // CHECK: dl.assign @w.gradient_sum, %[[NEW]]
 // CHECK-NEXT: dl.return %[[DW]]
-// CHECK: dl.entry @parts() attributes {every = 8 : i64, kind = #program.entry<train>, schedule = [
+// CHECK: dl.entry @parts() -> (tensor<f64> {dl.kind = #program.value<check>, dl.name = "parts.clip.squares"}) attributes {every = 8 : i64, kind = #program.entry<train>, schedule = [
 // CHECK-DAG: %[[W:.*]] = dl.read @w :
 // CHECK-DAG: %[[SUM:.*]] = dl.read @w.gradient_sum
 // CHECK: %[[SQUARES:.*]] = dl.multi_tensor(%[[SUM]])

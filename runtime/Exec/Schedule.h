@@ -1,6 +1,6 @@
 // The factor on the learning rates, as a function of the updates made and the epochs seen.
-#ifndef DLC_RUNTIME_TRAINING_SCHEDULE_H
-#define DLC_RUNTIME_TRAINING_SCHEDULE_H
+#ifndef DLC_RUNTIME_EXEC_SCHEDULE_H
+#define DLC_RUNTIME_EXEC_SCHEDULE_H
 
 #include "dlc/context.h"
 
@@ -42,7 +42,7 @@ double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, const Sc
 bool ratesFollowBatch(const Plan &plan);
 
 /// Writes a context's scheduled scalars: what was set in the place of their defaults, else these,
-/// times the factor.
+/// times the factor. They no longer follow the module's schedule then: to time runs, by 1.
 Status applyFactor(Context &context, double factor,
                    const std::map<std::string, double> &overrides = {});
 

@@ -1,6 +1,6 @@
 // The curves of schedules against the rates of PyTorch's schedulers of the same names, and how
 // parts follow each other.
-#include "runtime/Training/Schedule.h"
+#include "runtime/Exec/Schedule.h"
 
 #include <gtest/gtest.h>
 #include <vector>

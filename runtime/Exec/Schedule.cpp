@@ -1,5 +1,5 @@
 // Curves of abi.h's dlc_schedule_kind.
-#include "runtime/Training/Schedule.h"
+#include "runtime/Exec/Schedule.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
