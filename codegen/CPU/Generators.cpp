@@ -1,6 +1,11 @@
 //===- Generators.cpp - the list of the CPU's generators --------------------------------------===//
 #include "codegen/CPU/Generators.h"
+#include "codegen/CPU/Emitter/CodeEmitter.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "llvm/Support/FormatVariadic.h"
 
+using namespace mlir;
+using namespace dlc;
 using namespace dlc::codegen;
 
 llvm::ArrayRef<const CpuGenerator *> dlc::codegen::cpuGenerators() {
@@ -17,4 +22,47 @@ llvm::ArrayRef<const CpuGenerator *> dlc::codegen::cpuGenerators() {
     return result;
   }();
   return pointers;
+}
+
+static Type elementOf(const KernelSpec &spec) {
+  return getElementTypeOrSelf(spec.anchorOp()->getResult(0));
+}
+
+bool codegen::hasFastCode(const KernelSpec &spec) {
+  switch (spec.anchor()) {
+  case Anchor::Gemm:
+  case Anchor::Convolution:
+  case Anchor::Attention:
+  case Anchor::Window:
+  case Anchor::SlidingSum:
+    return elementOf(spec).isF32();
+  case Anchor::SumRows:
+  case Anchor::UpdateRows:
+    return elementOf(spec).isF32() || elementOf(spec).isF64();
+  case Anchor::Scatter:
+    return llvm::is_contained({32u, 64u}, elementOf(spec).getIntOrFloatBitWidth());
+  default:
+    return true;
+  }
+}
+
+/// Whether a row of what a window or a filter moves over is longer than places are counted.
+static bool hasLongRows(const KernelSpec &spec) {
+  if (spec.anchor() != Anchor::Window && spec.anchor() != Anchor::Convolution)
+    return false;
+  return llvm::any_of(spec.anchorOp()->getOperandTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getShape().back() > mostPlacesOfRow;
+  });
+}
+
+std::string codegen::cpuRefusal(const KernelSpec &spec) {
+  if (!hasFastCode(spec)) {
+    std::string element;
+    llvm::raw_string_ostream(element) << elementOf(spec);
+    return "there is no fast code for " + pluralName(spec.anchor()).str() + " in " + element +
+           ", only in " + (spec.anchor() == Anchor::Scatter ? "types of 32 and 64 bits" : "f32");
+  }
+  if (hasLongRows(spec))
+    return llvm::formatv("its fast code counts the pixels of a row up to {0}", mostPlacesOfRow);
+  return "what is fused around it needs single elements";
 }

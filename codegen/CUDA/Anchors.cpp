@@ -507,7 +507,7 @@ LogicalResult codegen::addStore(KernelText &text, const AnchorForm &form, String
   const SmallVector<Value> values = addAnchorValues(function, spec.anchorResults());
   BodyEmitter body = bodyBehind(function, /*first=*/0, values, own);
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
-    if (!spec.dependsOnAnchor(spec.result(number)) || failed(storeAt(function, body, number, own)))
+    if (failed(storeAt(function, body, number, own)))
       return failure();
   return text.add(function);
 }

@@ -33,8 +33,8 @@ SmallVector<Candidate> AttentionGenerator::schedules(const KernelSpec &spec,
   candidate.schedule = "attention";
   const bool backward = isa<dl::AttentionBackwardOp>(spec.anchorOp());
   if (backward)
-    candidate.phases.push_back({uint32_t(form.heads * blocksFor(form.keys, tile)), 0});
-  candidate.phases.push_back({uint32_t(form.heads * blocksFor(form.queries, tile)), 0});
+    candidate.phases.push_back({uint64_t(form.heads * blocksFor(form.keys, tile)), 0});
+  candidate.phases.push_back({uint64_t(form.heads * blocksFor(form.queries, tile)), 0});
   candidate.inPlace = false;
   // Backward, both phases compute the scores.
   const double again = backward ? 2 * double(form.scores() * (form.depth + form.width)) : 0;

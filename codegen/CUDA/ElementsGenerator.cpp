@@ -35,7 +35,9 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
   candidate.inPlace = spec.anchor() != Anchor::RowPasses;
   for (RankedTensorType type : spec.resultTypes())
     candidate.phases.push_back(
-        {uint32_t(llvm::divideCeil(program::PhysicalLayout::get(type).elements, threads)), 0});
+        {uint64_t(llvm::divideCeil(program::PhysicalLayout::get(type).elements, threads)), 0});
+  // Where nothing is combined an element a thread is what other generators have, too.
+  candidate.isSlow = spec.anchor() != Anchor::Map && spec.anchor() != Anchor::Transpose;
   // No generator but this one scatters: each element of the result looks at all numbers.
   if (auto scatter = dyn_cast_or_null<dl::ScatterAddOp>(spec.anchorOp())) {
     double looks = double(cast<RankedTensorType>(scatter.getIndex().getType()).getNumElements()) *
@@ -44,7 +46,9 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
     return {candidate};
   }
   // Far behind every other generator.
-  candidate.cost = 1e-2 + gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
+  candidate.handicap = 1e-2f;
+  candidate.cost = candidate.handicap +
+                   gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
   return {candidate};
 }
 

@@ -25,12 +25,42 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
   return pointers;
 }
 
-bool codegen::fitsCuda(const KernelSpec &spec) {
-  auto fits = [](RankedTensorType type) {
-    return !storedTypeName(type.getElementType()).empty() &&
-           program::PhysicalLayout::get(type).elements < std::numeric_limits<int32_t>::max();
-  };
-  return llvm::all_of(spec.operandTypes(), fits) && llvm::all_of(spec.resultTypes(), fits);
+/// Why kernels cannot hold a tensor that they `read`; empty if they can.
+static std::string refusalOf(RankedTensorType type, StringRef read) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (storedTypeName(type.getElementType()).empty())
+    stream << "it " << read << " " << type << ", and CUDA kernels have no " << type.getElementType();
+  else if (const int64_t elements = program::PhysicalLayout::get(type).elements;
+           elements >= std::numeric_limits<int32_t>::max())
+    stream << "it " << read << " " << type << " of " << elements
+           << " elements, and CUDA kernels count them in 32 bits, up to "
+           << std::numeric_limits<int32_t>::max() - 1;
+  return text;
+}
+
+/// Why no kernel holds what the spec reads, writes or computes on the way; empty if one can.
+static std::string tensorRefusal(const KernelSpec &spec) {
+  for (auto [types, read] : {std::pair(spec.operandTypes(), "reads"), {spec.resultTypes(), "writes"}})
+    for (RankedTensorType type : types)
+      if (std::string refusal = refusalOf(type, read); !refusal.empty())
+        return refusal;
+  for (Operation &op : spec.block())
+    for (Type type : op.getResultTypes())
+      if (std::string refusal = refusalOf(cast<RankedTensorType>(type), "computes");
+          !refusal.empty())
+        return refusal;
+  return "";
+}
+
+bool codegen::fitsCuda(const KernelSpec &spec) { return tensorRefusal(spec).empty(); }
+
+std::string codegen::cudaRefusal(const KernelSpec &spec) {
+  if (std::string refusal = tensorRefusal(spec); !refusal.empty())
+    return refusal;
+  if (spec.anchor() == Anchor::Scatter)
+    return "there is no other code for scatter_add on CUDA";
+  return "what is fused around it needs single elements";
 }
 
 double codegen::gpuSeconds(double bytes, double flops, unsigned launches) {
@@ -87,6 +117,9 @@ uint64_t codegen::simtScratchBytes(uint32_t threads) {
   return (threads + 1) * stack + block + shared;
 }
 
+/// Kernels count its elements, of 4 bytes or more, as ints.
+static const uint64_t mostWorkspace = 4 * uint64_t(std::numeric_limits<int32_t>::max());
+
 SmallVector<Candidate> TextGenerator::candidates(const KernelSpec &spec,
                                                  const CudaTarget &target) const {
   SmallVector<Candidate> all;
@@ -94,7 +127,7 @@ SmallVector<Candidate> TextGenerator::candidates(const KernelSpec &spec,
     return all;
   for (Candidate &candidate : schedules(spec, target)) {
     FailureOr<KernelText> text = write(spec, candidate);
-    if (failed(text))
+    if (failed(text) || candidate.workspaceBytes > mostWorkspace)
       continue;
     candidate.text = std::make_shared<const CudaText>(text->finish());
     for (const CudaText::Function &function : candidate.text->functions) {

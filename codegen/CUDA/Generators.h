@@ -28,8 +28,11 @@ std::unique_ptr<TileProductGenerator> createCudaFourierGenerator();
 std::unique_ptr<CudaGenerator> createLibraryGenerator();
 std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
 
-/// Whether CUDA kernels know the types of all operands and results, and can number their elements.
+/// Whether CUDA kernels know the types of all operands and results, and can number the elements of
+/// these and of all that is computed between them.
 bool fitsCuda(const KernelSpec &spec);
+/// Why the spec is left to the code of last resort, or to none at all where that does not take it.
+std::string cudaRefusal(const KernelSpec &spec);
 
 /// Whether a library computes the anchor, if its operands stand in memory, and only then. What a
 /// convolution reads is brought into the library's order anyway, and computed on that way.
@@ -41,7 +44,7 @@ std::string cudaTransformRefusal(const KernelSpec &spec, ConvolutionAlgorithm al
                                  const CudaTarget &target);
 
 /// Blocks of a grid over `elements`.
-inline uint32_t blocksFor(int64_t elements, int64_t perBlock) {
+inline uint64_t blocksFor(int64_t elements, int64_t perBlock) {
   return std::max<int64_t>(1, llvm::divideCeil(elements, perBlock));
 }
 

@@ -311,7 +311,7 @@ struct ChannelTensor {
   /// Whether both orders are the same in memory.
   bool liesEqually() const { return channels == 1 || pixels() == 1; }
   /// Number of blocks of transpose.cuh with `rows` x `columns` turned.
-  uint32_t blocks() const {
+  uint64_t blocks() const {
     return outer * llvm::divideCeil(channels, 32) * llvm::divideCeil(pixels(), 32);
   }
 };

@@ -73,9 +73,9 @@ SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
   int64_t pieces = FlatLayout(op).pieces().size();
   Candidate candidate;
   candidate.schedule = "multi_tensor";
-  candidate.phases.push_back({uint32_t(std::max<int64_t>(pieces, 1)), 0});
+  candidate.phases.push_back({uint64_t(std::max<int64_t>(pieces, 1)), 0});
   if (op.getSums() != 0) {
-    candidate.phases.push_back({uint32_t(op.getCount()), 0});
+    candidate.phases.push_back({uint64_t(op.getCount()), 0});
     candidate.workspaceBytes =
         std::max<int64_t>(pieces, 1) * op.getSums() * program::elementBytes(totalType(op));
     candidate.phases.back().sideBytes = candidate.workspaceBytes;

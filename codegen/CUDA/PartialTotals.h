@@ -25,7 +25,7 @@ public:
   /// Of the workspace.
   int64_t elements() const { return values * kept * parts; }
   /// Blocks of the phase that leaves the parts, if each leaves one.
-  uint32_t blocks() const { return uint32_t(kept * parts); }
+  uint64_t blocks() const { return uint64_t(kept * parts); }
   /// Adds the parts to the workspace, behind what is there, and the phase that merges them.
   void schedule(Candidate &candidate) const;
   /// Operations of an element of the convolution's result: it is added, and takes its share of what

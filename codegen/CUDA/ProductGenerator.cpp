@@ -104,7 +104,7 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     Candidate candidate;
     candidate.parameters = llvm::json::Array{int64_t(number), split};
     candidate.schedule = tile.text(split);
-    candidate.phases.push_back({uint32_t(tile.blocksOf(*p) * split), 0});
+    candidate.phases.push_back({uint64_t(tile.blocksOf(*p) * split), 0});
     if (split > 1) {
       candidate.workspaceBytes =
           partialSums(*p, split) * program::elementBytes(accumulatorType(p->element));

@@ -63,7 +63,7 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   int64_t parts = element ? partsOf(blocks, reduced, rows ? 8 * threads : threads / 4) : 1;
   candidate.parameters = parts;
   candidate.schedule = (rows ? "rows parts " : "channels parts ") + std::to_string(parts);
-  candidate.phases.push_back({uint32_t(blocks * parts), 0});
+  candidate.phases.push_back({uint64_t(blocks * parts), 0});
   if (parts > 1)
     PartialTotals(spec, kept, parts, *element).schedule(candidate);
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());

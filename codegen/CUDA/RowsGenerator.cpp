@@ -60,7 +60,7 @@ SmallVector<Candidate> SumRowsGenerator::schedules(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = "sum_rows";
-  candidate.phases = {{blocksFor(op.getCount(), threads / 32), 0}, {uint32_t(op.getCount()), 0}};
+  candidate.phases = {{blocksFor(op.getCount(), threads / 32), 0}, {uint64_t(op.getCount()), 0}};
   candidate.workspaceBytes = 4 * op.getCount();
   candidate.phases.front().sideBytes = 2 * candidate.workspaceBytes;
   candidate.inPlace = false;
@@ -114,7 +114,7 @@ SmallVector<Candidate> UpdateRowsGenerator::schedules(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = "update_rows";
-  candidate.phases = {{uint32_t(op.getCount()), 0}};
+  candidate.phases = {{uint64_t(op.getCount()), 0}};
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }

@@ -112,7 +112,7 @@ Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
                                                    const TiledConvolution &tiled,
                                                    int64_t split) const {
   const TileNumbers &numbers = tiled.numbers;
-  auto moving = [](uint32_t tasks, uint64_t bytes) {
+  auto moving = [](uint64_t tasks, uint64_t bytes) {
     Phase phase{tasks, 0};
     phase.sideBytes = bytes;
     return phase;

@@ -64,7 +64,7 @@ SmallVector<Candidate> TransposeGenerator::schedules(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "transpose";
   candidate.phases.push_back(
-      {uint32_t(product(turn.batchShape()) * llvm::divideCeil(turn.shape[turn.m], 32) *
+      {uint64_t(product(turn.batchShape()) * llvm::divideCeil(turn.shape[turn.m], 32) *
                 llvm::divideCeil(turn.shape[turn.n], 32)),
        0});
   candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);

@@ -63,8 +63,8 @@ std::string WinogradGenerator::geometryRefusal(const dl::ConvolutionForm &form,
                                                const CudaTarget &target) const {
   const dl::ConvolutionGeometry &g = form.geometry;
   std::string refusal = winogradRefusal(g.threeAxes(), g.groups);
-  if (refusal.empty() && target.strict && !errsLikeSums(g.threeAxes(), 2))
-    refusal = "its transforms err more than --math=strict allows";
+  if (refusal.empty() && target.strict)
+    refusal = strictRefusal(g.threeAxes(), 2, form.direction == Direction::BackwardFilter);
   return refusal;
 }
 
@@ -86,7 +86,8 @@ SmallVector<TileNumbers> WinogradGenerator::tiles(const dl::ConvolutionForm &for
   SmallVector<TileNumbers> all;
   for (int64_t outputs : {2, 4}) {
     auto along = [&](unsigned axis) { return axes[axis].kernel == 1 ? 1 : outputs; };
-    if (!target.strict || errsLikeSums(axes, outputs))
+    if (!target.strict ||
+        strictRefusal(axes, outputs, form.direction == Direction::BackwardFilter).empty())
       all.push_back(numbersOf(form, along(1), along(2)));
   }
   return all;

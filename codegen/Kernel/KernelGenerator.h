@@ -124,9 +124,12 @@ struct LibraryCall {
   std::vector<uint64_t> engine = {}; ///< see CudaTarget::chooseEngine
 };
 
+/// The most tasks of a launch that a module may have: those of a grid on CUDA.
+inline constexpr uint64_t mostTasks = INT32_MAX;
+
 /// One launch of a kernel: a grid of independent tasks. Phases run one after the other.
 struct Phase {
-  uint32_t tasks = 0;
+  uint64_t tasks = 0;
   uint64_t scratchBytes = 0;                         ///< of one task
   uint32_t threads = 0;                              ///< CUDA: of a block; a task is a block
   std::shared_ptr<const LibraryCall> call = nullptr; ///< CUDA: instead of a launch
@@ -178,9 +181,15 @@ struct Candidate {
   /// `cost` has not been held against the clock enough to choose by: for those who ask for the
   /// algorithm, and for `dlc tune`, which times all.
   bool unproven = false;
+  /// Plain loops, for what no other generator takes.
+  bool isSlow = false;
+  float handicap = 0; ///< the part of `cost` that only keeps it behind all others
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
   std::shared_ptr<const CudaText> text = nullptr; ///< CUDA
 };
+
+/// What kernels of the anchor compute, for messages: "products".
+llvm::StringRef pluralName(Anchor anchor);
 
 /// Makes kernels for a family of anchors. Stateless: may be called from several threads.
 class KernelGenerator {

@@ -7,6 +7,7 @@
 #include "codegen/Kernel/Threads.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <atomic>
 
 using namespace mlir;
@@ -75,6 +76,22 @@ static void dropLarger(std::vector<GeneratedCandidate> &all, uint64_t limit) {
   });
 }
 
+/// Takes out those of which a launch would have more tasks than it can; says so if there are any.
+static std::string dropTooMany(std::vector<GeneratedCandidate> &all) {
+  uint64_t most = 0;
+  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
+    uint64_t tasks = 0;
+    for (const Phase &phase : one.candidate.phases)
+      tasks = std::max(tasks, phase.tasks);
+    most = std::max(most, tasks);
+    return tasks > mostTasks;
+  });
+  return most > mostTasks ? llvm::formatv("it would be {0} tasks, and a launch has {1} at most",
+                                          most, mostTasks)
+                                .str()
+                          : "";
+}
+
 /// Leaves only those of the algorithm, if there are any.
 static void keepAlgorithm(std::vector<GeneratedCandidate> &all, ConvolutionAlgorithm algorithm) {
   auto wanted = [&](const GeneratedCandidate &one) { return one.candidate.algorithm == algorithm; };
@@ -104,6 +121,7 @@ static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKern
   for (GeneratedCandidate &one : all)
     if (auto known = measured.seconds.find(one.name()); known != measured.seconds.end()) {
       one.candidate.cost = known->second.all;
+      one.candidate.handicap = 0;
       if (one.candidate.preparation)
         one.candidate.preparation->seconds = known->second.preparing;
     }
@@ -131,6 +149,11 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
     collect(cpuGenerators(), spec, *cpu, all);
   else
     collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
+  offer.refusal = dropTooMany(all);
+  if (offer.refusal.empty())
+    offer.refusal = cpu ? cpuRefusal(spec) : cudaRefusal(spec);
+  if (llvm::any_of(all, [](const auto &one) { return !one.candidate.isSlow; }))
+    offer.refusal.clear();
   const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, generatedFor);
   auto hasWanted = [&] {
     return llvm::any_of(
@@ -224,7 +247,8 @@ FailureOr<SelectedKernel> KernelSelector::select(Block &block, StringRef chosen)
   const KernelOffer &known = offer(*spec);
   const std::vector<GeneratedCandidate> &all = known.candidates;
   if (all.empty())
-    return emitError(block.back().getLoc(), "no generator takes this kernel: ") << known.stem,
+    return emitError(block.back().getLoc(), "no generator takes this kernel, ")
+               << known.stem << ": " << known.refusal,
            failure();
   auto found = chosen.empty() ? all.begin() : llvm::find_if(all, [&](const auto &candidate) {
     return candidate.name() == chosen;

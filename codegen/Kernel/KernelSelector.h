@@ -36,6 +36,8 @@ struct KernelOffer {
   /// The pinned one first. Else calls of libraries, as the user has asked for them, and of both
   /// kinds the cheapest; behind them what is not proven.
   std::vector<GeneratedCandidate> candidates;
+  /// Why there are no candidates, or none but slow ones; empty if there are others.
+  std::string refusal = "";
   /// Of a convolution: the algorithm that the user wants needs more workspace than it may have.
   bool lacksWorkspace = false;
 };

@@ -247,3 +247,26 @@ std::string codegen::winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, 
 bool codegen::errsLikeSums(const std::array<dl::WindowAxis, 3> &axes, int64_t outputs) {
   return outputs == 2 && std::max(axes[1].kernel, axes[2].kernel) == 3;
 }
+
+/// Whether each result of F(outputs, taps), or of the filter's gradient by its transpose, comes from
+/// those of the image that its formula has. What the sums of a transform share is left aside: no
+/// row of those that err like sums is made of another's.
+static bool keepsToFormula(int64_t outputs, int64_t taps, bool ofFilter) {
+  const WinogradTransform t(outputs, taps);
+  const TransformMatrix result = ofFilter ? t.filter.transposed() : t.output;
+  const int64_t span = ofFilter ? outputs : taps; // of the image, that a result has
+  for (int64_t i = 0; i < result.rows; ++i)
+    for (int64_t k = 0; k < result.columns; ++k)
+      for (int64_t j = 0; j < t.input.columns; ++j)
+        if (result.at(i, k) != 0 && t.input.at(k, j) != 0 && (j < i || j - i >= span))
+          return false;
+  return true;
+}
+
+std::string codegen::strictRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t outputs,
+                                   bool ofFilter) {
+  if (!errsLikeSums(axes, outputs))
+    return "its transforms err more than --math=strict allows";
+  auto keeps = [&](int64_t taps) { return taps == 1 || keepsToFormula(outputs, taps, ofFilter); };
+  return keeps(axes[1].kernel) && keeps(axes[2].kernel) ? "" : spreadsRefusal.str();
+}

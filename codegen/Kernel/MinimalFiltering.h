@@ -74,6 +74,14 @@ std::string filterText(const std::array<dl::WindowAxis, 3> &axes);
 /// Whether tiles of outputs x outputs err no more than a sum of one product after the other, in
 /// each direction: see the tests of both targets.
 bool errsLikeSums(const std::array<dl::WindowAxis, 3> &axes, int64_t outputs);
+/// Why --math=strict leaves out tiles of outputs x outputs, forward and backward data or of the
+/// filter's gradient; empty if they err like sums, and no result depends on what its formula does
+/// not have: then what is not finite stays where it belongs.
+std::string strictRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t outputs,
+                          bool ofFilter);
+/// That of transforms of whole tiles.
+inline constexpr llvm::StringLiteral spreadsRefusal =
+    "its transforms spread what is not finite, which --math=strict does not allow";
 
 } // namespace dlc::codegen
 

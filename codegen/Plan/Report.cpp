@@ -1,9 +1,8 @@
 //===- Report.cpp - what a compiled model costs -----------------------------------------------===//
 #include "codegen/Plan/Report.h"
-#include "codegen/CPU/Generators.h"
-#include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/Nvrtc.h"
 #include "codegen/Plan/MemoryPasses.h"
-#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "codegen/Plan/Shortfalls.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -413,60 +412,40 @@ static json::Array buildCode(ArrayRef<SelectedKernel> selected, ArrayRef<Compile
   return rows;
 }
 
-/// The algorithm that a convolution is wanted to have and does not, and why; nothing if all is
-/// well.
-static std::optional<std::pair<ConvolutionAlgorithm, std::string>>
-findFallback(const KernelSpec &spec, KernelSelector &selector) {
-  auto *cuda = std::get_if<CudaTarget>(&selector.target());
-  const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, selector.target());
-  if (wanted == ConvolutionAlgorithm::Heuristic)
-    return std::nullopt;
-  if (cuda && !cudaHasAlgorithm(wanted))
-    return std::pair(wanted, "CUDA has algorithms of its own");
-  const KernelOffer &offer = selector.offer(spec);
-  if (offer.lacksWorkspace)
-    return std::pair(wanted, "it needs more workspace than it may have");
-  if (offer.candidates.front().candidate.algorithm == wanted)
-    return std::nullopt;
-  return std::pair(wanted, cuda ? cudaTransformRefusal(spec, wanted, *cuda)
-                                : convolutionRefusal(spec, wanted));
-}
-
-/// The layout that the user wants of images and that has no form for those of the convolution, and
-/// why; nothing if it has.
-static std::optional<std::pair<StringRef, StringRef>> findOtherLayout(const KernelSpec &spec,
-                                                                      const Target &target) {
-  auto *cpu = std::get_if<CpuTarget>(&target);
-  const size_t axes = dl::ConvolutionForm::get(spec.anchorOp()).geometry.axes.size();
-  if (!cpu || !isForced(cpu->layout) || axes == 2)
-    return std::nullopt;
-  return std::pair<StringRef, StringRef>(
-      cpu->layout == ImageLayout::Blocks ? "nchw16c" : "channels-last",
-      axes == 1 ? "it has one spatial dimension" : "it has three spatial dimensions");
+/// The layers that launch a kernel, without their stages.
+static json::Array layersOf(ArrayRef<StringRef> records) {
+  llvm::SetVector<StringRef> layers;
+  for (StringRef record : records)
+    layers.insert(record.split('/').first);
+  return json::Array(layers.getArrayRef());
 }
 
 /// A row each, with the layers in the order in which they run.
 static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
-  llvm::StringMap<llvm::SetVector<StringRef>> layers; ///< by the kernel's symbol
-  module.walk([&](exec::LaunchOp launch) {
-    layers[launch.getKernel()].insert(exec::getRecordName(launch.getLoc()).split("/").first);
-  });
+  auto layers = findLayers(module);
   json::Array rows;
-  for (auto kernel : module.getOps<exec::KernelOp>()) {
-    FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBody().front());
-    if (failed(spec) || spec->anchor() != Anchor::Convolution)
-      continue;
-    auto add = [&](StringRef wanted, const Twine &reason) {
-      rows.push_back(
-          json::Object{{"kernel", kernel.getSymName().str()},
-                       {"layers", json::Array(layers[kernel.getSymName()].getArrayRef())},
-                       {"wanted", wanted.str()},
-                       {"reason", reason.str()}});
-    };
-    if (auto fallback = findFallback(*spec, selector))
-      add(stringifyConvolutionAlgorithm(fallback->first), fallback->second);
-    if (auto other = findOtherLayout(*spec, selector.target()))
-      add(other->first, other->second);
+  for (const Fallback &fallback : findFallbacks(module, selector)) {
+    exec::KernelOp kernel = fallback.kernel;
+    rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
+                                {"layers", layersOf(layers[kernel.getSymName()].getArrayRef())},
+                                {"wanted", fallback.wanted},
+                                {"reason", fallback.reason}});
+  }
+  return rows;
+}
+
+/// The same of kernels without fast code.
+static json::Array buildSlowKernels(ModuleOp module, KernelSelector &selector) {
+  auto layers = findLayers(module);
+  json::Array rows;
+  for (const SlowKernel &slow : findSlowKernels(module, selector)) {
+    exec::KernelOp kernel = slow.kernel;
+    exec::ProgramOp entry = slow.entry;
+    rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
+                                {"layers", layersOf(layers[kernel.getSymName()].getArrayRef())},
+                                {"reason", slow.reason},
+                                {"entry", entry.getSymName().str()},
+                                {"share", slow.share}});
   }
   return rows;
 }
@@ -480,6 +459,8 @@ json::Value buildReport(ModuleOp module, KernelSelector &selector,
   report["target"] = targetName(target);
   if (json::Array fallbacks = buildFallbacks(module, selector); !fallbacks.empty())
     report["fallbacks"] = std::move(fallbacks);
+  if (json::Array slow = buildSlowKernels(module, selector); !slow.empty())
+    report["slow"] = std::move(slow);
   if (auto *cuda = std::get_if<CudaTarget>(&target)) {
     report["math"] = mathName(cuda->math);
     report["code"] = buildCode(selected, compiled);
@@ -763,16 +744,31 @@ static void printDerived(const json::Array &derived, llvm::raw_ostream &out) {
   table.print(out);
 }
 
+/// "conv3x3_bias_32x7x7_1a2b3c4d (conv1 and 2 more): "
+static std::string formatKernel(const json::Object &row) {
+  const json::Array &layers = *row.getArray("layers");
+  std::string text = row.getString("kernel")->str();
+  if (!layers.empty())
+    text += " (" + layers.front().getAsString()->str() +
+            (layers.size() > 1 ? llvm::formatv(" and {0} more", layers.size() - 1).str() : "") +
+            ")";
+  return text + ": ";
+}
+
 static void printFallbacks(const json::Array &fallbacks, llvm::raw_ostream &out) {
   for (const json::Value &value : fallbacks) {
     const json::Object &row = *value.getAsObject();
-    const json::Array &layers = *row.getArray("layers");
-    out << *row.getString("kernel");
-    if (!layers.empty())
-      out << " (" << *layers.front().getAsString()
-          << (layers.size() > 1 ? llvm::formatv(" and {0} more", layers.size() - 1).str() : "")
-          << ")";
-    out << ": not " << *row.getString("wanted") << ": " << *row.getString("reason") << '\n';
+    out << formatKernel(row) << "not " << *row.getString("wanted") << ": "
+        << *row.getString("reason") << '\n';
+  }
+}
+
+static void printSlowKernels(const json::Array &slow, llvm::raw_ostream &out) {
+  for (const json::Value &value : slow) {
+    const json::Object &row = *value.getAsObject();
+    out << formatKernel(row) << "plain loops: " << *row.getString("reason")
+        << llvm::formatv("; with others {0:F0}% of {1}\n", 100 * *row.getNumber("share"),
+                         *row.getString("entry"));
   }
 }
 
@@ -808,6 +804,8 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
     printDerived(*derived, out);
   if (const json::Array *fallbacks = all.getArray("fallbacks"))
     printFallbacks(*fallbacks, out);
+  if (const json::Array *slow = all.getArray("slow"))
+    printSlowKernels(*slow, out);
   if (const json::Array *code = all.getArray("code"))
     printCode(*code, out);
 }

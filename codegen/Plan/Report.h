@@ -25,6 +25,10 @@ namespace dlc::codegen {
 ///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it
 ///       is not row-major: "nhwc"), parameters, flops, bytes, activation_bytes, kernel
 ///   schedules, one a kernel: kernel, schedule ("library: cuDNN + bias + ReLU")
+///   fallbacks, one a convolution's kernel that does not run as it is asked to: kernel, layers,
+///     wanted, reason; slow, one a kernel of loops of last resort: kernel, layers, reason, and the
+///     entry of whose estimated seconds all that are slow for this reason take the share; see
+///     Shortfalls.h
 ///   code (CUDA), one a phase of a kernel and architecture: kernel, architecture, threads,
 ///     registers, spill_bytes, shared_bytes
 ///

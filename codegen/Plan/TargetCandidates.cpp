@@ -24,6 +24,7 @@ public:
   void expect(ArrayRef<dl::FusedOp> regions) override;
   std::vector<dl::Candidate> candidates(dl::FusedOp region) override;
   std::vector<dl::Candidate> candidatesIn(dl::FusedOp region, const dl::Layouts &layouts) override;
+  std::string refusal(dl::FusedOp region) override;
   bool readsStored(dl::AnchorOp anchor, unsigned operand) override;
   bool takesReductions(dl::AnchorOp anchor) override;
   bool computesImage(dl::AnchorOp anchor) override;
@@ -222,6 +223,12 @@ void TargetCandidates::expect(ArrayRef<dl::FusedOp> regions) {
     }
   }
   selector->prepare(texts, threads);
+}
+
+std::string TargetCandidates::refusal(dl::FusedOp region) {
+  ScopedDiagnosticHandler silence(region.getContext(), [](Diagnostic &) {});
+  const KernelOffer *offer = offerIn(region, dl::Layouts(storedTypes(region).size()));
+  return offer ? offer->refusal : "";
 }
 
 bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {

@@ -1,6 +1,7 @@
 //===- Tuner.cpp - see Tuner.h ----------------------------------------------------------------===//
 #include "codegen/Tune/Tuner.h"
 #include "codegen/Plan/ModuleCompiler.h"
+#include "codegen/Plan/Shortfalls.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
@@ -343,11 +344,12 @@ llvm::Error ModuleTuner::tuneOpen(KernelSelector &selector, ArrayRef<const Kerne
   return llvm::Error::success();
 }
 
-/// The layers that launch each kernel that was chosen in the end.
+/// The layers that launch each kernel that was chosen in the end. Warns of those that fall short.
 llvm::Error ModuleTuner::label(ModuleOp fused, KernelSelector &selector) {
   FailureOr<std::vector<SelectedKernel>> kernels = planModule(fused, selector, pipeline);
   if (failed(kernels))
     return passFailed();
+  warnOfShortfalls(fused, selector);
   llvm::StringMap<std::string> hashes; ///< by the kernel's symbol
   for (const SelectedKernel &kernel : *kernels)
     hashes[kernel.symbol] = problemHash(kernel.text);

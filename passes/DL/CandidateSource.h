@@ -56,6 +56,8 @@ public:
   virtual std::vector<Candidate> candidates(FusedOp region) = 0;
   /// Those in given layouts, with conversions where the region's own order is another.
   virtual std::vector<Candidate> candidatesIn(FusedOp region, const Layouts &layouts) = 0;
+  /// Why there are none in any layout; empty where that has been said, or is not known.
+  virtual std::string refusal(FusedOp region) = 0;
   /// Whether the anchor's operand is to stand in memory: what the target would run cannot compute
   /// it while it reads.
   virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;

@@ -34,6 +34,7 @@
 // solution is taken where it copies less and its seconds are a thousandth more at most.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Facts/Names.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
@@ -376,8 +377,14 @@ private:
 
 } // namespace
 
-static LogicalResult refuse(FusedOp fused) {
-  return fused.emitError("no generator of the target takes this kernel");
+/// `source` has no candidates for the region.
+static LogicalResult refuse(FusedOp fused, CandidateSource &source) {
+  InFlightDiagnostic error = fused.emitError("no generator of the target takes this kernel");
+  if (std::string layer = qualifiedName(fused.getLoc()); !layer.empty())
+    error << " of " << layer;
+  if (std::string reason = source.refusal(fused); !reason.empty())
+    error << ": " << reason;
+  return error;
 }
 
 void Chooser::countWishes() {
@@ -438,7 +445,7 @@ LogicalResult Chooser::collect() {
       return WalkResult::advance();
     Region region{fused, {}, withPrepared(fused, known.of(fused)), {}};
     if (region.candidates.empty())
-      return refuse(fused);
+      return refuse(fused, source);
     for (Value value : storedBy(fused))
       region.classes.push_back(classes.of(value));
     const std::vector<Candidate> &all = region.candidates;
@@ -711,7 +718,7 @@ LogicalResult Chooser::record(const Region &region) {
   if (here.empty())
     here = withPrepared(fused, known.in(fused, layouts));
   if (here.empty())
-    return refuse(fused);
+    return refuse(fused, source);
   const Candidate *second = nullptr;
   double seconds = 0;
   auto consider = [&](const Candidate &candidate, double price) {
@@ -745,7 +752,7 @@ FailureOr<Value> Chooser::convert(OpBuilder &builder, Location loc, Value value,
   const Layouts layouts = {from, layout};
   std::vector<Candidate> candidates = source.candidatesIn(fused, layouts);
   if (candidates.empty())
-    return refuse(fused);
+    return refuse(fused, source);
   fused->setAttr("dl.candidate",
                  describe(fused.getContext(), candidates.front(), candidates.front().seconds));
   storeAs(body, layouts);

@@ -8,6 +8,7 @@
 #include "codegen/Kernel/Status.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
+#include "codegen/Plan/Shortfalls.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "frontend/DL/Syntax/Foreign.h"
@@ -263,6 +264,8 @@ LogicalResult Driver::tuneModule() {
   line.finish(llvm::formatv("{0} kernels with a choice, {1} known from the cache; {2} take other "
                             "code than estimated",
                             timed, known, moved));
+  if (engine.hasErrors()) // where a warning is one
+    return failure();
   return check(file->write(options.output));
 }
 
@@ -337,6 +340,9 @@ LogicalResult Driver::compileTarget() {
   FailureOr<std::vector<codegen::SelectedKernel>> kernels =
       codegen::planModule(*module, *selectors.used, pipeline);
   if (failed(kernels) || failed(warnOfMisfits()))
+    return failure();
+  codegen::warnOfShortfalls(*module, *selectors.used);
+  if (engine.hasErrors()) // where a warning is one
     return failure();
   switch (options.emit) {
   case Emit::Exec:

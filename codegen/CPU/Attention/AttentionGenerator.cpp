@@ -114,7 +114,7 @@ SmallVector<Candidate> AttentionGenerator::candidates(const KernelSpec &spec,
     return {};
   const bool backward = isa<dl::AttentionBackwardOp>(spec.anchorOp());
   dl::AttentionForm form = dl::AttentionForm::get(spec.anchorOp());
-  if (!getElementTypeOrSelf(form.q).isF32() ||
+  if (!hasFastCode(spec) ||
       form.heads * form.queries * form.depth * form.width == 0)
     return {};
   AttentionSchedule schedule = chooseSchedule(form, target, backward);
@@ -123,12 +123,12 @@ SmallVector<Candidate> AttentionGenerator::candidates(const KernelSpec &spec,
   candidate.schedule = schedule.text();
   const uint64_t scratch = backward ? attentionBackwardScratch(plan) : attentionScratch(plan);
   if (!backward)
-    candidate.phases = {{uint32_t(form.heads * plan.queryBlocks()), scratch}};
+    candidate.phases = {{uint64_t(form.heads * plan.queryBlocks()), scratch}};
   else if (!schedule.split)
-    candidate.phases = {{uint32_t(form.heads), scratch}};
+    candidate.phases = {{uint64_t(form.heads), scratch}};
   else
-    candidate.phases = {{uint32_t(form.heads * plan.keyBlocks()), scratch},
-                        {uint32_t(form.heads * plan.queryBlocks()), scratch}};
+    candidate.phases = {{uint64_t(form.heads * plan.keyBlocks()), scratch},
+                        {uint64_t(form.heads * plan.queryBlocks()), scratch}};
   // Operands are read again after results have been written.
   candidate.inPlace = false;
   candidate.cost =

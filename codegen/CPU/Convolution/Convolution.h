@@ -22,7 +22,7 @@ namespace dlc::codegen {
 
 /// The convolution of a region that can run with vectors along the rows of its result, or along its
 /// blocks of channels, or along the output channels of a filter's gradient; nothing for other
-/// regions.
+/// regions, and where a row has more pixels than are counted in 32 bits.
 std::optional<ConvolutionProblem> packedConvolution(const KernelSpec &spec);
 
 /// The loop indices of a tensor [outer, channels, spatial...]: (outer, channel, d, h, w).
@@ -50,15 +50,16 @@ void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value
                 int64_t channels, const ConvolutionProblem::Spatial &extents, int64_t rows,
                 int64_t pitch, mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
 
-/// Forward and backward data.
-Candidate dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
+/// Forward and backward data; nothing where the schedule's offsets into the image do not fit its
+/// tables: those of blocks of channels in place, of some hundred million pixels each.
+std::optional<Candidate> dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
                         const CpuTarget &target);
 mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
                                         const CpuTarget &target, llvm::StringRef symbol,
                                         mlir::ModuleOp module, const ConvolutionProblem &problem);
 
-/// Backward filter.
-Candidate filterCandidate(const ConvolutionProblem &problem, const FilterSchedule &schedule,
+/// Backward filter; nothing in the same case.
+std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem, const FilterSchedule &schedule,
                           const CpuTarget &target);
 mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                           const CpuTarget &target, llvm::StringRef symbol,

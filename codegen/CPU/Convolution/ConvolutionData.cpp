@@ -51,7 +51,7 @@ struct DataPlan {
   /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth
   /// offsets.
   /// Behind each offset stand those of laterLines.
-  SmallVector<int32_t> phaseTable, offsetTable, filterTable, sliceTable;
+  SmallVector<int64_t> phaseTable, offsetTable, filterTable, sliceTable;
 
   /// Whether the source block lies tile by tile.
   bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
@@ -122,6 +122,10 @@ struct DataPlan {
   /// Whether each tile is written as soon as it is finished.
   bool writesTiles() const { return geometry.targetBlock > 1; }
   int64_t accumulatorElements() const;
+  bool fitsTables() const {
+    return fitsTable(phaseTable) && fitsTable(offsetTable) && fitsTable(filterTable) &&
+           fitsTable(sliceTable);
+  }
   /// Of each channel's pixels: into how many pieces tasks divide them.
   int64_t pieces() const {
     return geometry.rowPhases() * geometry.batch * geometry.maxCount(0) * rowBands() * colBands();
@@ -258,7 +262,7 @@ void DataPlan::appendPhase(int64_t phase) {
   phaseTable.append(row, row + PhaseFields);
 
   for (const ConvolutionTap &tap : d.taps)
-    sliceTable.push_back(int32_t(tap.offset));
+    sliceTable.push_back(tap.offset);
   auto forEachTap = [&](auto visit) {
     for (auto [slice, td] : llvm::enumerate(d.taps))
       for (const ConvolutionTap &th : h.taps)
@@ -266,8 +270,8 @@ void DataPlan::appendPhase(int64_t phase) {
           visit(int64_t(slice), td, th, tw);
   };
   forEachTap([&](int64_t, auto &td, auto &th, auto &tw) {
-    filterTable.push_back(
-        int32_t((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] + tw.kernel));
+    filterTable.push_back((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] +
+                          tw.kernel);
   });
   for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
     int64_t line = channel % geometry.sourceBlock * taps * laterLines();
@@ -276,9 +280,9 @@ void DataPlan::appendPhase(int64_t phase) {
       const int64_t place =
           slice * block.plane() + (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
       const int64_t pixel = number * blockStep() + place * pixelStep();
-      offsetTable.push_back(int32_t(pixel + channel % geometry.sourceBlock));
+      offsetTable.push_back(pixel + channel % geometry.sourceBlock);
       for (int64_t i = 0; i < laterLines(); ++i, ++line)
-        offsetTable.push_back(int32_t(pixel + rowOffset(std::min(line, boxSize() - 1))));
+        offsetTable.push_back(pixel + rowOffset(std::min(line, boxSize() - 1)));
     });
   }
   packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
@@ -300,10 +304,12 @@ int64_t DataPlan::accumulatorElements() const {
   return (strips * geometry.columnPhases() * schedule.bandCols * boxSize() + lanes) * width;
 }
 
-Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
+std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
                                  const CpuTarget &target) {
   const MachineModel machine(target);
   DataPlan plan(problem, schedule, machine.lanes);
+  if (!plan.fitsTables())
+    return std::nullopt;
   Candidate candidate;
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
@@ -311,13 +317,13 @@ Candidate codegen::dataCandidate(const ConvolutionProblem &problem, const DataSc
                      plan.accumulatorElements();
   if (!schedule.packsInTask) {
     candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
-    candidate.phases.push_back({uint32_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
+    candidate.phases.push_back({uint64_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
     candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
     std::string form =
         "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
     candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   }
-  candidate.phases.push_back({uint32_t(plan.computeTasks()), 4 * scratch});
+  candidate.phases.push_back({uint64_t(plan.computeTasks()), 4 * scratch});
   candidate.bandPieces = plan.writesTiles() ? plan.pieces() : 0;
   // tileSeconds leaves room for packing and copying.
   const double withoutCopy = 0.87, share = schedule.inPlace ? withoutCopy : 1;

@@ -79,6 +79,13 @@ struct FilterPlan {
   int64_t taps() const { return product(problem.kernel); }
   /// The taps of `lanes` input channels, whole tiles.
   int64_t tapElements() const { return lanes * lanes * taps(); }
+  /// Where the pixels of a band stand in x; where lines are skipped, each with its later line.
+  SmallVector<int64_t> offsets(bool laterAsX) const;
+  /// Where the sums of the taps of one depth stand, from the first box of their plane on.
+  SmallVector<int64_t> tapOffsets() const;
+  bool fitsTables() const {
+    return fitsTable(offsets(true)) && fitsTable(offsets(false)) && fitsTable(tapOffsets());
+  }
   /// Scratch of phase 1: a tile, and taps.
   int64_t finishElements() const { return lanes * lanes + tapElements(); }
 };
@@ -123,7 +130,6 @@ private:
   Value tilesOf(const Task &task);
   Value isOfX(const Task &task, Value call);
   Value laterOf(const Task &task, const Operands &next, Value call, Value otherwise);
-  Value offsetTable(StringRef name, bool laterAsX);
   void runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
                 LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
   void finishPanel(Value sums, Value group, Value chunk, Value panel);
@@ -149,18 +155,43 @@ private:
 
 } // namespace
 
-Candidate codegen::filterCandidate(const ConvolutionProblem &problem,
+SmallVector<int64_t> FilterPlan::offsets(bool laterAsX) const {
+  SmallVector<int64_t> offsets;
+  for (int64_t pixel = 0; pixel < bandPixels(); ++pixel) {
+    offsets.push_back((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
+                       pixel % schedule.bandCols * problem.stride[2]) *
+                      pixelStep());
+    if (skipsLines())
+      offsets.push_back(laterAsX ? offsets.back() : pixel * problem.yPixel());
+  }
+  return offsets;
+}
+
+SmallVector<int64_t> FilterPlan::tapOffsets() const {
+  SmallVector<int64_t> offsets;
+  for (int64_t r = 0; r < problem.kernel[1]; ++r)
+    for (int64_t s = 0; s < problem.kernel[2]; ++s) {
+      const int64_t tile = r / schedule.boxRows * block.colTiles + s / schedule.boxCols,
+                    row = r % schedule.boxRows * schedule.boxCols + s % schedule.boxCols;
+      offsets.push_back(tile * slotElements() + row * width);
+    }
+  return offsets;
+}
+
+std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &problem,
                                    const FilterSchedule &schedule, const CpuTarget &target) {
   const MachineModel machine(target);
   FilterPlan plan(problem, schedule, machine.lanes);
+  if (!plan.fitsTables())
+    return std::nullopt;
   Candidate candidate;
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
   int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
-  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * plan.reduceElements())});
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * plan.reduceElements())});
   if (plan.hasParts()) {
     candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
-    candidate.phases.push_back({uint32_t(problem.groups * plan.chunks() * plan.panels),
+    candidate.phases.push_back({uint64_t(problem.groups * plan.chunks() * plan.panels),
                                 uint64_t(4 * plan.finishElements())});
     candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   }
@@ -389,22 +420,9 @@ Value FilterPhase::laterOf(const Task &task, const Operands &next, Value call, V
                            e.at(next.gradient, e.mul(callY, problem.yBlockStep())), otherwise));
 }
 
-/// Where the pixels of a band stand in x; where lines are skipped, each with its later line.
-Value FilterPhase::offsetTable(StringRef name, bool laterAsX) {
-  SmallVector<int32_t> offsets;
-  for (int64_t pixel = 0; pixel < plan.bandPixels(); ++pixel) {
-    offsets.push_back(int32_t((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
-                               pixel % schedule.bandCols * problem.stride[2]) *
-                              plan.pixelStep()));
-    if (plan.skipsLines())
-      offsets.push_back(laterAsX ? offsets.back() : int32_t(pixel * problem.yPixel()));
-  }
-  return e.table(name, offsets);
-}
-
 void FilterPhase::runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
                            LLVM::LLVMFuncOp micro, Value steps, Value accumulate) {
-  Value offsets = offsetTable("offsets", /*laterAsX=*/true);
+  Value offsets = e.table("offsets", plan.offsets(/*laterAsX=*/true));
   Value tiles = tilesOf(task);
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     Value number = e.sub(panel, task.panel);
@@ -429,7 +447,8 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
         arguments.push_back(laterOf(task, next, call, rows));
       if (plan.skipsLines())
         arguments[2] =
-            e.select(isOfX(task, call), offsets, offsetTable("offsets_y", /*laterAsX=*/false));
+            e.select(isOfX(task, call), offsets,
+                     e.table("offsets_y", plan.offsets(/*laterAsX=*/false)));
       LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     });
   });
@@ -479,14 +498,7 @@ void FilterPhase::finishPanel(Value sums, Value group, Value chunk, Value panel)
 
 /// The sums of the parts of `channels` input channels of the chunk.
 void FilterPhase::addTaps(Value parts, Value firstChannel, Value channels, Value vector) {
-  // Of the taps of one depth, from the first box of their plane on.
-  SmallVector<int32_t> offsets;
-  for (int64_t r = 0; r < problem.kernel[1]; ++r)
-    for (int64_t s = 0; s < problem.kernel[2]; ++s) {
-      const int64_t tile = r / schedule.boxRows * block.colTiles + s / schedule.boxCols,
-                    row = r % schedule.boxRows * schedule.boxCols + s % schedule.boxCols;
-      offsets.push_back(int32_t(tile * plan.slotElements() + row * plan.width));
-    }
+  const SmallVector<int64_t> offsets = plan.tapOffsets();
   Value table = e.table("taps", offsets);
   const int64_t boxPlane = schedule.boxRows * schedule.boxCols * plan.width,
                 tilesElements = block.rowTiles * block.colTiles * plan.slotElements();

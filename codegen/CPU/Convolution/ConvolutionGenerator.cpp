@@ -10,6 +10,7 @@
 #include "codegen/CPU/Generators.h"
 #include "codegen/CPU/Reduce/BandReducer.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
+#include "codegen/Kernel/MinimalFiltering.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -247,8 +248,7 @@ static std::pair<SmallVector<int64_t>, unsigned> resultSpace(const ConvolutionPr
 }
 
 std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &spec) {
-  if (spec.anchor() != Anchor::Convolution ||
-      !getElementTypeOrSelf(spec.anchorOp()->getResult(0)).isF32() || !followsAnchor(spec) ||
+  if (spec.anchor() != Anchor::Convolution || !hasFastCode(spec) || !followsAnchor(spec) ||
       !canWalkPrologueResults(spec))
     return std::nullopt;
   auto isEmpty = [](Value value) {
@@ -257,7 +257,7 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
   if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
     return std::nullopt;
   ConvolutionProblem p = geometryOf(spec.anchorOp());
-  if (failed(setBlocks(spec, p)))
+  if (std::max(p.input[2], p.output[2]) > mostPlacesOfRow || failed(setBlocks(spec, p)))
     return std::nullopt;
   if (p.direction != Direction::BackwardData)
     p.imageWeight = operandWeight(spec.anchorOp()->getOperand(0));
@@ -270,7 +270,7 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
     return std::nullopt;
   // The pixels of a pointwise convolution are one long row, where sums are over them or where they
   // are not vectors' lanes.
-  if (isPointwise(p) &&
+  if (isPointwise(p) && product(p.input) <= mostPlacesOfRow &&
       (p.direction == Direction::BackwardFilter || (p.xBlock > 1 && p.yBlock > 1)))
     p.input = p.output = {1, 1, product(p.input)};
   return p;
@@ -339,7 +339,8 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
         p.xBlock == lineElements && storesGradient && isStored(0) && hasSingleTap(p);
     for (const FilterSchedule &schedule :
          chooseFilterSchedules(p, machine, inPlace, storesGradient && !inPlace))
-      all.push_back(filterCandidate(p, schedule, target));
+      if (std::optional<Candidate> candidate = filterCandidate(p, schedule, target))
+        all.push_back(std::move(*candidate));
     return all;
   }
   const DataGeometry geometry(p);
@@ -353,7 +354,8 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
   const bool inPlace =
       geometry.sourceBlock > 1 && geometry.targetBlock > 1 && isStored(0) && geometry.isInside();
   for (const DataSchedule &schedule : chooseDataSchedules(geometry, machine, severalRows, inPlace))
-    all.push_back(dataCandidate(p, schedule, target));
+    if (std::optional<Candidate> candidate = dataCandidate(p, schedule, target))
+      all.push_back(std::move(*candidate));
   return all;
 }
 
@@ -391,10 +393,11 @@ LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate
   return emitDataConvolution(spec, candidate, target, symbol, module, p);
 }
 
-std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm) {
+std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
+                                        const CpuTarget &target) {
   std::optional<ConvolutionProblem> p = packedConvolution(spec);
   if (!p)
-    return "what is fused around it needs single elements";
+    return cpuRefusal(spec);
   switch (algorithm) {
   case ConvolutionAlgorithm::Heuristic:
   case ConvolutionAlgorithm::Direct:
@@ -405,13 +408,17 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
     return "it is no product of pixels: a filter of 1x1, stride 1 and no padding";
   case ConvolutionAlgorithm::FFT: {
     std::string refusal = fourierRefusal(*p);
+    if (refusal.empty() && target.strict)
+      return spreadsRefusal.str();
     return refusal.empty() ? "its transforms need too much memory" : refusal;
   }
   case ConvolutionAlgorithm::Winograd:
     break;
   }
   std::string refusal = winogradRefusal(*p);
-  return refusal.empty() ? "its transforms err more than --math=strict allows" : refusal;
+  if (refusal.empty() && target.strict)
+    refusal = strictRefusal(*p);
+  return refusal.empty() ? "its transforms need too much memory" : refusal;
 }
 
 std::unique_ptr<CpuGenerator> codegen::createConvolutionGenerator() {

@@ -97,7 +97,7 @@ Candidate codegen::depthwiseFilterCandidate(const ConvolutionProblem &problem,
   Candidate candidate = depthwiseCandidate(schedule, schedule.splits * plan.vectors(),
                                            plan.scratchElements(), plan.cycles(), machine);
   candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
-  candidate.phases.push_back({uint32_t(plan.vectors()), 0});
+  candidate.phases.push_back({uint64_t(plan.vectors()), 0});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   return candidate;
 }

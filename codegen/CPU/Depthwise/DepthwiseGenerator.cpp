@@ -32,7 +32,7 @@ Candidate codegen::depthwiseCandidate(const DepthwiseSchedule &schedule, int64_t
   Candidate candidate;
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
-  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * scratchElements)});
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * scratchElements)});
   candidate.cost = tileSeconds(cycles, machine);
   return candidate;
 }

@@ -13,6 +13,9 @@
 
 namespace dlc::codegen {
 
+/// The most elements of a row whose places vectors of 32-bit numbers count, padding included.
+inline constexpr int64_t mostPlacesOfRow = 1 << 30;
+
 /// Integers, loops, vectors and memory at the place where the builder stands.
 class CodeEmitter : public LoopEmitter {
 public:

@@ -25,7 +25,7 @@ struct WalkPlan {
   int64_t inner() const { return space.back(); }
   int64_t outer() const { return product(llvm::ArrayRef<int64_t>(space).drop_back()); }
   int64_t chunks() const { return (inner() + chunk - 1) / chunk; }
-  uint32_t tasks() const { return (outer() + rows - 1) / rows * chunks(); }
+  uint64_t tasks() const { return (outer() + rows - 1) / rows * chunks(); }
   std::string text() const;
   llvm::json::Value toJSON() const;
   static WalkPlan fromJSON(const llvm::json::Value &value);

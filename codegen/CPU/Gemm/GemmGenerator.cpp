@@ -65,7 +65,7 @@ static GemmProblem problemOf(const KernelSpec &spec) {
 SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
                                                  const CpuTarget &target) const {
   auto op = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
-  if (!op || spec.hasSums() || !getElementTypeOrSelf(op.getC()).isF32() || !followsAnchor(spec) ||
+  if (!op || spec.hasSums() || !hasFastCode(spec) || !followsAnchor(spec) ||
       !canWalkPrologueResults(spec) || (spec.hasReductionsBehind() && !canReduceTotals(spec)))
     return {};
   GemmProblem problem = problemOf(spec);

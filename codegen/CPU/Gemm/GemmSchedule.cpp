@@ -157,7 +157,7 @@ static void addPacking(Candidate &candidate, const GemmProblem &p, const GemmSch
   const int64_t tasks =
       layout.wholeMatrices * p.blocks(s.depth) * ceilDiv(layout.wholePieces, layout.packedPieces);
   candidate.workspaceBytes = 4 * layout.wholeElements;
-  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * m.lanes * m.lanes)});
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * m.lanes * m.lanes)});
   candidate.phases.back().sideBytes =
       4 * layout.wholeMatrices * extent * p.k + candidate.workspaceBytes;
   std::string form;
@@ -181,10 +181,10 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   candidate.schedule = s.text();
   if (s.packed != Operand::None)
     addPacking(candidate, p, s, layout, m);
-  candidate.phases.push_back({uint32_t(tasks), uint64_t(4 * scratch)});
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * scratch)});
   if (layout.inWorkspace) {
     candidate.workspaceBytes = 4 * s.splits * layout.partElements;
-    candidate.phases.push_back({uint32_t(p.batch * layout.tiles * layout.panels), 0});
+    candidate.phases.push_back({uint64_t(p.batch * layout.tiles * layout.panels), 0});
     candidate.phases.back().sideBytes = candidate.workspaceBytes + 4 * p.batch * p.m * p.n;
   }
   // tileSeconds leaves room for packing, which is counted on its own here.

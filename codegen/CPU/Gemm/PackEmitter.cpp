@@ -34,13 +34,15 @@ Value PackEmitter::entry(Value table, Value index) {
   return arith::ExtSIOp::create(b, loc, b.getI64Type(), narrow);
 }
 
-Value PackEmitter::table(StringRef name, ArrayRef<int32_t> values) {
+Value PackEmitter::table(StringRef name, ArrayRef<int64_t> values) {
+  assert(fitsTable(values) && "a candidate whose entries do not fit is not offered");
   if (!module.lookupSymbol(name)) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(module.getBody());
     auto type = LLVM::LLVMArrayType::get(b.getI32Type(), values.size());
     LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                           b.getI32TensorAttr(values), /*alignment=*/64);
+                           b.getI32TensorAttr(llvm::to_vector_of<int32_t>(values)),
+                           /*alignment=*/64);
   }
   return LLVM::AddressOfOp::create(b, loc, pointerType(), name);
 }

@@ -9,8 +9,14 @@
 #define DLC_CODEGEN_CPU_GEMM_PACKEMITTER_H
 
 #include "codegen/CPU/Emitter/CodeEmitter.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace dlc::codegen {
+
+/// Whether a table of the kernel can hold the numbers: its entries have 32 bits.
+inline bool fitsTable(llvm::ArrayRef<int64_t> values) {
+  return llvm::all_of(values, llvm::isInt<32>);
+}
 
 class PackEmitter : public CodeEmitter {
 public:
@@ -40,8 +46,8 @@ public:
   void prefetch(mlir::Value pointer, bool forWriting, unsigned locality = 3);
   /// Entry `index` of a table of 32-bit integers.
   mlir::Value entry(mlir::Value table, mlir::Value index);
-  /// The address of the module's constant table `name`; made on first use.
-  mlir::Value table(llvm::StringRef name, llvm::ArrayRef<int32_t> values);
+  /// The address of the module's constant table `name` of values that fit one; made on first use.
+  mlir::Value table(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
 
   /// first + term(1) + ... + term(count - 1), added in this order.
   mlir::Value sum(mlir::Value first, int64_t count,

@@ -58,7 +58,10 @@ SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
     candidate.phases.push_back({planOf(spec, number).tasks(), 0});
   // Far behind every other generator.
   const double operationsPerSecond = 1e8;
-  candidate.cost = 1e-3 + double(spec.flops() + spec.bytes()) / operationsPerSecond;
+  candidate.isSlow = true;
+  candidate.handicap = 1e-3f;
+  candidate.cost =
+      candidate.handicap + double(spec.flops() + spec.bytes()) / operationsPerSecond;
   return {candidate};
 }
 

@@ -54,9 +54,9 @@ SmallVector<Candidate> MultiTensorGenerator::candidates(const KernelSpec &spec,
   const int64_t tasks = FlatLayout(op).tasks();
   Candidate candidate;
   candidate.schedule = "multi_tensor pieces " + std::to_string(piecesPerTask);
-  candidate.phases = {{uint32_t(tasks), 0}};
+  candidate.phases = {{uint64_t(tasks), 0}};
   if (op.getSums() != 0) {
-    candidate.phases.push_back({uint32_t(op.getCount()), 0});
+    candidate.phases.push_back({uint64_t(op.getCount()), 0});
     candidate.workspaceBytes = tasks * piecesPerTask * op.getSums() * partialBytes;
     candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }

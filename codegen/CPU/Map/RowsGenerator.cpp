@@ -34,7 +34,7 @@ struct RowsPlan {
       : count(count), width(width),
         rowsPerTask(std::max<int64_t>(1, llvm::divideCeil(count, maxTasks))),
         lanes(target.vectorBytes * 8 / element.getIntOrFloatBitWidth()) {}
-  uint32_t tasks() const { return llvm::divideCeil(count, rowsPerTask); }
+  uint64_t tasks() const { return llvm::divideCeil(count, rowsPerTask); }
   std::string text() const { return " rows " + std::to_string(rowsPerTask); }
 };
 
@@ -69,8 +69,6 @@ protected:
   const RowsPlan &plan;
 };
 } // namespace
-
-static bool isVectorElement(Type element) { return element.isF32() || element.isF64(); }
 
 static bool isRowMajor(RankedTensorType type) {
   return program::PhysicalLayout::get(type).rowMajor;
@@ -201,7 +199,7 @@ static std::optional<RowsPlan> planSums(const KernelSpec &spec, const CpuTarget 
   auto op = dyn_cast_or_null<dl::SumRowsOp>(spec.anchorOp());
   if (!op || spec.resultTypes().size() != 2 || spec.result(0) != op.getRows() ||
       spec.result(1) != op.getNumbers() || !llvm::all_of(spec.resultTypes(), isRowMajor) ||
-      !isVectorElement(getElementTypeOrSelf(op.getRows())) || op.getCount() == 0)
+      !hasFastCode(spec) || op.getCount() == 0)
     return std::nullopt;
   return RowsPlan(op.getCount(), op.getWidth(), getElementTypeOrSelf(op.getRows()), target);
 }
@@ -325,7 +323,7 @@ static std::optional<RowsPlan> planUpdate(const KernelSpec &spec, const CpuTarge
   auto isAlike = [&](RankedTensorType type) {
     return isRowMajor(type) && type.getElementType() == element;
   };
-  if (!op || !isVectorElement(element) || !llvm::all_of(spec.resultTypes(), isAlike))
+  if (!op || !hasFastCode(spec) || !llvm::all_of(spec.resultTypes(), isAlike))
     return std::nullopt;
   return RowsPlan(op.getCount(), op.getWidth(), element, target);
 }

@@ -27,7 +27,7 @@ struct ScatterPlan {
 
   static std::optional<ScatterPlan> get(const KernelSpec &spec, const CpuTarget &target);
   int64_t chunks() const { return llvm::divideCeil(inner, columns); }
-  uint32_t tasks() const { return outer * chunks(); }
+  uint64_t tasks() const { return outer * chunks(); }
 };
 
 class ScatterGenerator : public CpuGenerator {
@@ -46,10 +46,9 @@ std::optional<ScatterPlan> ScatterPlan::get(const KernelSpec &spec, const CpuTar
       !program::PhysicalLayout::get(spec.resultTypes()[0]).rowMajor ||
       spec.resultTypes()[0].getNumElements() == 0)
     return std::nullopt;
-  Type element = getElementTypeOrSelf(op.getY());
-  unsigned bits = element.getIntOrFloatBitWidth();
-  if (bits != 32 && bits != 64)
+  if (!hasFastCode(spec))
     return std::nullopt;
+  const unsigned bits = getElementTypeOrSelf(op.getY()).getIntOrFloatBitWidth();
   ArrayRef<int64_t> shape = spec.resultTypes()[0].getShape();
   int64_t axis = op.getAxis();
   ScatterPlan plan{op,

@@ -40,7 +40,7 @@ struct TransposePlan {
     space.back() = llvm::divideCeil(space.back(), lanes);
     return space;
   }
-  uint32_t tasks() const { return llvm::divideCeil(product(tileSpace()), perTask); }
+  uint64_t tasks() const { return llvm::divideCeil(product(tileSpace()), perTask); }
 };
 
 class TransposeGenerator : public CpuGenerator {

@@ -237,7 +237,7 @@ SmallVector<Candidate> ReduceGenerator::candidates(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = plan->text();
-  candidate.phases = {{uint32_t(plan->unitBlocks() * plan->splits), 0}};
+  candidate.phases = {{uint64_t(plan->unitBlocks() * plan->splits), 0}};
   if (plan->splits > 1) {
     const PartialResults results = partialResults(spec, *plan);
     candidate.workspaceBytes = results.bytes();

@@ -365,7 +365,7 @@ SmallVector<Candidate> RowPassesGenerator::candidates(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = plan->text();
-  candidate.phases = {{uint32_t(plan->tasks()), uint64_t(plan->keptBytes()) * plan->keptValues()}};
+  candidate.phases = {{uint64_t(plan->tasks()), uint64_t(plan->keptBytes()) * plan->keptValues()}};
   // A pass reads all of the row, what passes before it have stored in its place too.
   candidate.inPlace = llvm::all_of(ArrayRef(plan->passes).drop_back(),
                                    [](const RowPass &pass) { return pass.stored.empty(); });

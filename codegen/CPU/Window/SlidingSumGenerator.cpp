@@ -44,7 +44,7 @@ std::optional<SlidingPlan> SlidingPlan::get(const KernelSpec &spec, const CpuTar
   if (spec.anchor() != Anchor::SlidingSum || !followsAnchor(spec))
     return std::nullopt;
   auto op = cast<dl::SlidingSumOp>(spec.anchorOp());
-  if (!op.getType().getElementType().isF32() || op.getType().getNumElements() == 0)
+  if (!hasFastCode(spec) || op.getType().getNumElements() == 0)
     return std::nullopt;
   const auto [outer, extent, inner] = op.getExtents();
   SmallVector<Value> roots = {op.getX()};

@@ -1,5 +1,6 @@
 //===- Window.cpp - plans and taps of windows -------------------------------------------------===//
 #include "codegen/CPU/Window/Window.h"
+#include "codegen/CPU/Generators.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,8 +16,8 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
   plan.backward = window.isBackward();
   plan.axes = geometry.threeAxes();
   plan.lead = {geometry.batch * geometry.channels};
-  if (!getElementTypeOrSelf(op->getResult(0)).isF32() || !followsAnchor(spec) ||
-      !resultsBehindAnchor(spec, false).empty())
+  if (!hasFastCode(spec) || !followsAnchor(spec) || !resultsBehindAnchor(spec, false).empty() ||
+      std::max(plan.axes[2].input, plan.axes[2].output) > mostPlacesOfRow)
     return std::nullopt;
   // Operands and results by the side that they stand on.
   SmallVector<Value> small, large;

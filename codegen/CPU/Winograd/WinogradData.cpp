@@ -120,10 +120,10 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
   int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
   candidate.phases.push_back(
-      {uint32_t(filterTasks), uint64_t(4 * (sizes.tapElements() + sizes.bufferElements()))});
+      {uint64_t(filterTasks), uint64_t(4 * (sizes.tapElements() + sizes.bufferElements()))});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   candidate.phases.push_back(
-      {uint32_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
+      {uint64_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
   candidate.bandPieces = plan.geometry.targetBlock > 1 ? sizes.blocks : 0;
   candidate.cost = winogradSeconds(problem, target, schedule);
   std::string form;
@@ -261,10 +261,10 @@ void DataPhase::clearRest(Value tiles, Value tilePanels) {
 }
 
 void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) {
-  SmallVector<int32_t> offsets;
+  SmallVector<int64_t> offsets;
   for (int64_t channel = 0; channel < sizes.sourceChannels; ++channel)
     offsets.push_back(
-        int32_t(channel / e.lanes * sizes.parts * schedule.rows * e.lanes + channel % e.lanes));
+        channel / e.lanes * sizes.parts * schedule.rows * e.lanes + channel % e.lanes);
   Value table = e.table("offsets", offsets), steps = e.constant(sizes.sourceChannels);
   Value fresh = e.number(0, e.b.getI1Type());
   e.loop(sizes.points, [&](Value point) {

@@ -97,9 +97,9 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
   candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
-  candidate.phases.push_back({uint32_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
+  candidate.phases.push_back({uint64_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
                               uint64_t(4 * plan.scratchElements())});
-  candidate.phases.push_back({uint32_t(plan.sizes.targetPanels * plan.sizes.sourceVectors),
+  candidate.phases.push_back({uint64_t(plan.sizes.targetPanels * plan.sizes.sourceVectors),
                               uint64_t(4 * plan.filterScratchElements())});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   candidate.cost = winogradSeconds(problem, target, schedule);

@@ -31,6 +31,10 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
   return winogradRefusal(axesOf(p), p.groups);
 }
 
+std::string codegen::strictRefusal(const ConvolutionProblem &p) {
+  return strictRefusal(axesOf(p), /*outputs=*/2, p.direction == Direction::BackwardFilter);
+}
+
 std::string codegen::fourierRefusal(const ConvolutionProblem &p) {
   return fourierRefusal(axesOf(p), p.groups);
 }
@@ -300,7 +304,8 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
                                                                bool accurate) {
   SmallVector<WinogradSchedule> all;
   for (int64_t outputs : {2, 4}) {
-    if (accurate && !errsLikeSums(axesOf(p), outputs))
+    if (accurate &&
+        !strictRefusal(axesOf(p), outputs, p.direction == Direction::BackwardFilter).empty())
       continue;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
     if (std::optional<WinogradSchedule> s =

@@ -65,6 +65,8 @@ struct WinogradSizes {
 /// Why no such algorithm can run the problem; empty if one can.
 std::string winogradRefusal(const ConvolutionProblem &problem);
 std::string fourierRefusal(const ConvolutionProblem &problem);
+/// Why --math=strict leaves all F(m, r) out; empty if one is left.
+std::string strictRefusal(const ConvolutionProblem &problem);
 
 /// The best schedule for each tile size that pays to look at; `accurate`: only those whose error is
 /// no larger than that of direct convolution.

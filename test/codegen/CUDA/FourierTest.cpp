@@ -73,7 +73,7 @@ TEST(CudaFourier, ImagesAndReductions) {
     EXPECT_EQ(checkCudaKernel(source, rounding, "cuda-fft"), 1u);
 }
 
-/// What has no transform; what is too large for indices that are ints. --math=strict forbids none.
+/// What has no transform; what is too large for indices that are ints; --math=strict forbids all.
 TEST(CudaFourier, Refuses) {
   const auto fft = ConvolutionAlgorithm::FFT;
   ConvolutionShapes pixels = RefusedShapes::plain, large = RefusedShapes::plain;
@@ -89,6 +89,8 @@ TEST(CudaFourier, Refuses) {
   EXPECT_EQ(refusalOf(convolutionKernels(pixels)[0], fft), "a filter of 1x1 needs no transform");
   EXPECT_EQ(refusalOf(convolutionKernels(large)[0], fft),
             "a filter of 25x3 leaves too little of a tile of 32x32");
+  EXPECT_EQ(refusalOf(convolutionKernels(RefusedShapes::plain)[0], fft, /*strict=*/true),
+            "its transforms spread what is not finite, which --math=strict does not allow");
 }
 
 // As on the CPU (test/codegen/CPU/FFT/FourierTest.cpp): less than sums in order, in each direction,

@@ -77,6 +77,8 @@ TEST(CudaWinograd, Refuses) {
             "its transforms need too much memory");
   EXPECT_EQ(refusalOf(convolutionKernels(five)[2], winograd, /*strict=*/true),
             "its transforms err more than --math=strict allows");
+  EXPECT_EQ(refusalOf(convolutionKernels(RefusedShapes::plain)[2], winograd, /*strict=*/true),
+            "its transforms spread what is not finite, which --math=strict does not allow");
 }
 
 /// By the candidates' schedules, as far as they say the tile.

@@ -40,6 +40,7 @@ public:
     candidate.seconds = 1;
     return {candidate};
   }
+  std::string refusal(dl::FusedOp) override { return ""; }
   bool readsStored(dl::AnchorOp, unsigned) override { return false; }
   bool takesReductions(dl::AnchorOp anchor) override { return anchor.takesReductions(); }
   bool computesImage(dl::AnchorOp) override { return true; }

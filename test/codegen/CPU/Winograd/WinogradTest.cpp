@@ -169,7 +169,8 @@ TEST(Winograd, Refuses) {
 // Against float64, uniform inputs in [-1, 1), 32 channels. An error grows with what the transforms
 // multiply by before they subtract: the bounds are twice what was measured (Winograd.h).
 // F(2x2, 3x3) errs less than a sum of one product after the other, as it sums fewer of them:
-// --math=strict keeps it. For the filter's gradient that is so from images of a few hundred pixels
+// --math=strict keeps it, but for the filter's gradient, where results would depend on more than
+// their formula has. For the filter's gradient that is so from images of a few hundred pixels
 // on: of 14x14, 0.96 of the error, of 28x28 0.9, of 56x56 0.44. Direct convolution sums by blocks,
 // which errs less still.
 TEST(Winograd, ErrorsAreBounded) {
