@@ -1,5 +1,6 @@
 // The order of compilation: parse, imports, -D, sections, verify.
 #include "frontend/DL/Frontend.h"
+#include "frontend/DL/Evaluation/Evaluator.h"
 #include "frontend/DL/Evaluation/Unused.h"
 #include "frontend/DL/Sections/Sections.h"
 
@@ -34,6 +35,7 @@ mlir::OwningOpRef<mlir::ModuleOp> compile(SourceManager &sources, FileId file,
   program.readDefines(*main);
   if (engine.hasErrors())
     return {};
+  CompileTimeEvaluator(program, *main).evaluateConstants();
   mlir::OwningOpRef<mlir::ModuleOp> module(
       mlir::ModuleOp::create(mlir::FileLineColLoc::get(&context, sources.name(file), 1, 1)));
   SectionCompiler(program, *main, *module).run();

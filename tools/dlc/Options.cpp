@@ -310,7 +310,8 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   app.set_version_flag("--version", "dlc " DLC_VERSION);
   Options options;
   std::string emit;
-  addModel(app, options, "model file (.dl) to compile, training step included, into one library");
+  addModel(app, options,
+           "model file (.dl) to compile; also: dlc check, dlc fmt, dlc tune, dlc lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
   if (!readAndCheck(app, argc, argv, options, emit, checkForTarget, exitCode))

@@ -16,7 +16,7 @@ static Value buildChannels(Call &call) {
 static Value buildSize(Call &call) {
   int64_t axis;
   const Tensor &x = call.tensor("x");
-  return call.axis("axis", x.rank(), axis) ? Value(x.shape()[axis]) : Value(Poison{});
+  return call.axis("axis", x, axis) ? Value(x.shape()[axis]) : Value(Poison{});
 }
 
 static Value buildShape(Call &call) {

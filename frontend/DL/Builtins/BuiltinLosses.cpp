@@ -26,15 +26,35 @@ static llvm::SmallVector<int64_t> without(llvm::ArrayRef<int64_t> shape, int64_t
   return result;
 }
 
+/// Where labels fit the logits but for an axis of size 1: how they lose it. Else empty.
+static std::string hintForColumn(Call &call, const Tensor &logits, int64_t axis) {
+  const Tensor &label = call.tensor("label");
+  if (axis >= label.rank() || label.shape()[axis] != 1 ||
+      without(logits.shape(), axis) != without(label.shape(), axis))
+    return "";
+  std::string shape;
+  for (auto [i, size] : llvm::enumerate(label.shape())) {
+    bool isBatch = label.batch.isPlain() && int64_t(i) == label.batch.axis;
+    if (int64_t(i) != axis)
+      shape += (shape.empty() ? "" : ", ") + (isBatch ? "N" : std::to_string(size));
+  }
+  llvm::StringRef source = call.evaluator.shortText(call.rangeOf("label"));
+  return ("class numbers have no axis of classes: " + spelling(label.dtype()) + "[" + shape +
+          "], or reshape(" + (source.empty() ? "label" : source) + ", (" + shape +
+          (label.rank() == 2 ? ",))" : "))"))
+      .str();
+}
+
 /// The class axis of logits that fit the labels; nothing after an error.
 static std::optional<int64_t> classAxis(Call &call, const Tensor &logits, const Tensor &label) {
   int64_t axis;
   if (logits.rank() == 0) {
     call.fail("logits",
-              call.label + " expects logits of rank 1 or more, found " + describe(logits.type()));
+              call.label + " expects logits of rank 1 or more, found " + describe(logits.type()),
+              "the scores of all samples, f32[N, classes], and no mean or sum of them");
     return std::nullopt;
   }
-  if (!call.axis("axis", logits.rank(), axis))
+  if (!call.axis("axis", logits, axis))
     return std::nullopt;
   if (logits.shape()[axis] == 0) {
     call.fail("logits", call.label + " expects classes along axis " + llvm::Twine(axis) +
@@ -50,6 +70,8 @@ static std::optional<int64_t> classAxis(Call &call, const Tensor &logits, const 
                                         llvm::Twine(axis));
   if (llvm::ArrayRef<int64_t>(without(logits.shape(), logits.rank() - 1)) == label.shape())
     error.hint("with axis=-1 they do");
+  else if (std::string column = hintForColumn(call, logits, axis); !column.empty())
+    error.hint(column);
   else if (logits.type().getShape() == label.shape())
     error.hint("class numbers have no axis of classes; probabilities are " +
                spelling(logits.dtype()));
@@ -223,8 +245,10 @@ static Value buildTopAccuracy(Call &call) {
   constexpr int64_t axis = 1;
   llvm::SmallVector<int64_t> shape(logits.shape());
   if (logits.rank() < 2 || llvm::ArrayRef<int64_t>(without(shape, axis)) != label.shape())
-    return call.fail("label", "labels " + describe(label.type()) + " do not fit logits " +
-                                  describe(logits.type()) + " with classes on axis 1");
+    return call.fail("label",
+                     "labels " + describe(label.type()) + " do not fit logits " +
+                         describe(logits.type()) + " with classes on axis 1",
+                     logits.rank() < 2 ? "" : hintForColumn(call, logits, axis));
   if (call.integer("k") < 1)
     return call.fail("k", "'k' is 1 or more, found " + llvm::Twine(call.integer("k")));
   int64_t classes = logits.shape()[axis];
@@ -254,7 +278,7 @@ static std::optional<double> readSmoothing(Call &call) {
 static Value buildProbabilities(Call &call, const Tensor &target) {
   const Tensor &logits = call.tensor("logits");
   int64_t axis;
-  if (!call.axis("axis", logits.rank(), axis) ||
+  if (!call.axis("axis", logits, axis) ||
       !call.checkNotBatch(logits, {axis}, call.rangeOf("logits")))
     return Poison{};
   if (target.type() != logits.type() || target.batch != logits.batch)

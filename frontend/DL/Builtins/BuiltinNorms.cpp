@@ -115,7 +115,7 @@ static std::optional<Affine> affineOf(Call &call, const Tensor &x, llvm::ArrayRe
 }
 
 static bool readNormAxes(Call &call, const Tensor &x, llvm::SmallVectorImpl<int64_t> &axes) {
-  if (!checkEpsilon(call) || !readAxes(call, x.rank(), axes) ||
+  if (!checkEpsilon(call) || !readAxes(call, x, axes) ||
       !call.checkNotBatch(x, axes, call.rangeOf("x")))
     return false;
   if (!axes.empty() && x.type().getNumElements() != 0)

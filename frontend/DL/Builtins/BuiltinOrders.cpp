@@ -70,7 +70,7 @@ struct Ranking {
 static std::optional<Ranking> rank(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
-  if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
+  if (!call.axis("axis", x, axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return std::nullopt;
   if (x.dtype() == DType::Bool) {
     call.fail("x", call.label + " does not work on " + describe(x.type()), "cast it with i32(...)");
@@ -111,7 +111,7 @@ static Value buildArgsort(Call &call) {
 static Value buildFlip(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> axes;
-  if (!readAxes(call, x.rank(), axes) || !call.checkNotBatch(x, axes, call.rangeOf("axes")))
+  if (!readAxes(call, x, axes) || !call.checkNotBatch(x, axes, call.rangeOf("axes")))
     return Poison{};
   TensorBuilder b = at(call);
   Node y = x.value;

@@ -68,7 +68,7 @@ static Value join(Call &call, const Parts &parts, llvm::ArrayRef<mlir::Value> va
 static Value buildConcat(Call &call) {
   Parts parts;
   int64_t axis;
-  if (!parts.read(call) || !call.axis("axis", parts.first().rank(), axis))
+  if (!parts.read(call) || !call.axis("axis", parts.first(), axis))
     return Poison{};
   llvm::SmallVector<mlir::Value> values;
   for (const Tensor *part : parts.tensors) {
@@ -88,7 +88,7 @@ static Value buildConcat(Call &call) {
 static Value buildStack(Call &call) {
   Parts parts;
   int64_t axis;
-  if (!parts.read(call) || !call.axis("axis", parts.first().rank() + 1, axis))
+  if (!parts.read(call) || !call.axis("axis", parts.first(), axis, /*added=*/1))
     return Poison{};
   llvm::SmallVector<int64_t> shape(parts.first().shape());
   shape.insert(shape.begin() + axis, 1);
@@ -109,7 +109,7 @@ static Value buildStack(Call &call) {
 static Value buildSplit(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
-  if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
+  if (!call.axis("axis", x, axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return Poison{};
   int64_t extent = x.shape()[axis];
   llvm::SmallVector<int64_t> sizes;
@@ -231,7 +231,7 @@ static Value buildGather(Call &call) {
   const Tensor &x = call.tensor("x"), &index = call.tensor("index");
   int64_t axis;
   BatchAxis batch;
-  if (!call.axis("axis", x.rank(), axis) || !lookedUpBatch(call, x, index, axis, batch) ||
+  if (!call.axis("axis", x, axis) || !lookedUpBatch(call, x, index, axis, batch) ||
       !call.checkSize(dl::lookedUpShape(x.shape(), index.shape(), axis),
                       x.type().getElementType()) ||
       !call.markNumbers("index", x.shape()[axis]))
@@ -247,7 +247,7 @@ static Value buildScatterAdd(Call &call) {
                &values = call.tensor("values");
   int64_t axis;
   BatchAxis batch;
-  if (!call.axis("axis", x.rank(), axis) || !lookedUpBatch(call, x, index, axis, batch))
+  if (!call.axis("axis", x, axis) || !lookedUpBatch(call, x, index, axis, batch))
     return Poison{};
   auto shape = dl::lookedUpShape(x.shape(), index.shape(), axis);
   if (values.shape() != llvm::ArrayRef(shape) || values.dtype() != x.dtype() ||

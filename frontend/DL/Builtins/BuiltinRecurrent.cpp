@@ -81,7 +81,9 @@ bool Recurrent::read() {
   samples = x.shape()[batchFirst ? 0 : 1];
   if (steps < 1)
     return fail("x", call.label + " expects a step or more, found " + describe(x.type()));
-  if (!call.checkNotBatch(x, {batchFirst ? 1 : 0, 2}, call.rangeOf("x")))
+  if (!call.checkNotBatch(x, {batchFirst ? 1 : 0, 2}, call.rangeOf("x"),
+                          batchFirst ? "without batch_first=true it takes [T, N, channels]"
+                                     : "batch_first=true takes [N, T, channels]"))
     return false;
   for (llvm::StringRef name : {"hidden", "layers"})
     if (call.integer(name) < 1)

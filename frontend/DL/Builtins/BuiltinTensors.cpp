@@ -16,7 +16,8 @@ namespace dlc::frontend {
 
 // -------------------------------------------------------------------------------------- reductions
 
-bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
+bool readAxes(Call &call, const Tensor &x, llvm::SmallVectorImpl<int64_t> &axes) {
+  const int64_t rank = x.rank();
   llvm::SmallVector<int64_t> numbers;
   if (call.isNone("axes"))
     llvm::append_range(numbers, llvm::seq<int64_t>(0, rank));
@@ -25,8 +26,7 @@ bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
   for (int64_t number : numbers) {
     int64_t axis = number < 0 ? number + rank : number;
     if (axis < 0 || axis >= rank) {
-      call.fail("axes", "there is no axis " + llvm::Twine(number) + ", the tensor has " +
-                            llvm::Twine(rank));
+      call.failAxis("axes", number, x);
       return false;
     }
     if (llvm::is_contained(axes, axis)) {
@@ -42,7 +42,7 @@ bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes) {
 template <Reduction kind> static Value buildReduce(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> axes;
-  if (!readAxes(call, x.rank(), axes))
+  if (!readAxes(call, x, axes))
     return Poison{};
   return applyReduce(call, kind, x, axes, call.flag("keep"));
 }
@@ -198,6 +198,17 @@ bool readShape(Call &call, bool mayBeOpen, llvm::SmallVectorImpl<int64_t> &shape
   return true;
 }
 
+/// What there is to give another shape to.
+static std::string hintForSample(const Tensor &x) {
+  if (!x.batch.isPlain() || x.shape()[x.batch.axis] == 0)
+    return "the shape is " + joinSizes(x.shape());
+  llvm::SmallVector<int64_t> sizes(x.shape());
+  int64_t count = x.type().getNumElements() / x.shape()[x.batch.axis];
+  sizes.erase(sizes.begin() + x.batch.axis);
+  return counted(count, "element") + " a sample" +
+         (sizes.size() > 1 ? ": " + joinSizes(sizes) : std::string());
+}
+
 static Value buildReshape(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> shape;
@@ -208,15 +219,19 @@ static Value buildReshape(Call &call) {
     *open = 1;
     auto known = elementCount(shape);
     if (!known || *known == 0 || count % *known != 0)
-      return call.fail("shape", describe(x.type()) + " has " + llvm::Twine(count) +
-                                    " elements, the other sizes do not divide it");
+      return call.fail("shape",
+                       describe(x.type()) + " has " + llvm::Twine(count) +
+                           " elements, the other sizes do not divide it",
+                       hintForSample(x));
     *open = count / *known;
   }
   auto found = elementCount(shape);
   if (!found || *found != count)
-    return call.fail("shape", describe(x.type()) + " has " + llvm::Twine(count) +
-                                  " elements, the shape " + joinSizes(shape) +
-                                  (found ? " has " + std::to_string(*found) : " has more"));
+    return call.fail("shape",
+                     describe(x.type()) + " has " + llvm::Twine(count) + " elements, the shape " +
+                         joinSizes(shape) +
+                         (found ? " has " + std::to_string(*found) : " has more"),
+                     hintForSample(x) + "; one size may be -1");
   return applyReshape(call, x, shape);
 }
 
@@ -224,8 +239,7 @@ static Value buildFlatten(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t start = call.integer("start");
   if (start < 0 || start > x.rank())
-    return call.fail("start", "there is no axis " + llvm::Twine(start) + ", the tensor has " +
-                                  llvm::Twine(x.rank()));
+    return call.failAxis("start", start, x);
   llvm::SmallVector<int64_t> shape(x.shape().take_front(start));
   shape.push_back(*elementCount(x.shape().drop_front(start)));
   return applyReshape(call, x, shape);

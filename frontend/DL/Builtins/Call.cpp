@@ -42,13 +42,33 @@ bool Call::integers(llvm::StringRef name, size_t count, int64_t least,
   return true;
 }
 
-bool Call::axis(llvm::StringRef name, int64_t rank, int64_t &result) {
-  int64_t given = integer(name);
+bool Call::axis(llvm::StringRef name, const Tensor &x, int64_t &result, int64_t added) {
+  int64_t given = integer(name), rank = x.rank() + added;
   result = given < 0 ? given + rank : given;
   if (result >= 0 && result < rank)
     return true;
-  fail(name, "there is no axis " + llvm::Twine(given) + ", the tensor has " + llvm::Twine(rank));
+  if (added)
+    fail(name, "there is no axis " + llvm::Twine(given) + ", the result has " + llvm::Twine(rank),
+         "axes count from 0, or from the end: -1");
+  else
+    failAxis(name, given, x);
   return false;
+}
+
+Value Call::failAxis(llvm::StringRef argument, int64_t given, const Tensor &x) {
+  bool isOfClasses = builtin.category == Category::Loss || builtin.category == Category::Metric;
+  std::string last = std::to_string(x.rank() - 1);
+  evaluator
+      .errorAbout(rangeOf(argument),
+                  "there is no axis " + llvm::Twine(given) + ", the tensor " + describe(x.type()) +
+                      " has " + llvm::Twine(x.rank()),
+                  x, "the tensor")
+      .hint(isOfClasses     ? "it takes a number for each sample and class: f32[N, classes]"
+            : x.rank() == 0 ? "one number has no axes; it may be a sum or mean that came too early"
+            : x.rank() == 1 ? "it has axis 0 only"
+                            : "it has axes 0 to " + last + ", or from the end -1 to -" +
+                                  std::to_string(x.rank()));
+  return Poison{};
 }
 
 bool Call::checkNumbers(llvm::StringRef name, int64_t count, std::optional<int64_t> ignored) {

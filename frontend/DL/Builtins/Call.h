@@ -30,8 +30,11 @@ public:
   /// An integer for all, or one each: `count` numbers of at least `least`. False after an error.
   bool integers(llvm::StringRef name, size_t count, int64_t least,
                 llvm::SmallVectorImpl<int64_t> &result);
-  /// Axis numbers from -rank to rank - 1, made positive. False after an error.
-  bool axis(llvm::StringRef name, int64_t rank, int64_t &result);
+  /// The number of an axis of `x`, or of what has `added` more, from -rank to rank - 1, made
+  /// positive. False after an error.
+  bool axis(llvm::StringRef name, const Tensor &x, int64_t &result, int64_t added = 0);
+  /// Reports that `x` has no axis `given`.
+  Value failAxis(llvm::StringRef argument, int64_t given, const Tensor &x);
 
   /// Whether none of the argument's numbers stands in the program and is not one from 0 to `count`
   /// - 1, or `ignored`. False after an error.
@@ -87,9 +90,9 @@ bool readDropout(Call &call, llvm::StringRef name, double &rate);
 /// `x` with elements zeroed at random in training and the others scaled by 1 / (1 - rate).
 Tensor applyDropout(Call &call, const Tensor &x, double rate);
 
-/// The argument `axes` of a reduction, increasing and without repeats; none means all of `rank`.
-/// False after an error.
-bool readAxes(Call &call, int64_t rank, llvm::SmallVectorImpl<int64_t> &axes);
+/// The argument `axes` of a reduction, increasing and without repeats; none means all of `x`. False
+/// after an error.
+bool readAxes(Call &call, const Tensor &x, llvm::SmallVectorImpl<int64_t> &axes);
 
 } // namespace dlc::frontend
 

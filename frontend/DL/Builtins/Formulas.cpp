@@ -158,7 +158,7 @@ Value buildLogicalNot(Call &call) {
 template <typename Op> static Value alongAxis(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
-  if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
+  if (!call.axis("axis", x, axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return Poison{};
   if (x.shape()[axis] == 0)
     return call.fail("x", call.label + " of no elements: the shape is " + describe(x.type()));
@@ -174,7 +174,7 @@ Value buildNorm(Call &call) {
     return call.fail("x", "norm expects a floating-point tensor, found " + describe(x.type()),
                      "cast it with f32(...)");
   llvm::SmallVector<int64_t> axes;
-  if (!readAxes(call, x.rank(), axes))
+  if (!readAxes(call, x, axes))
     return Poison{};
   TensorBuilder b = at(call);
   x.value = b.multiply(x.value, x.value);
@@ -216,7 +216,7 @@ static Node productAlong(TensorBuilder &b, Node x, int64_t axis) {
 Value buildProduct(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> axes;
-  if (!readAxes(call, x.rank(), axes))
+  if (!readAxes(call, x, axes))
     return Poison{};
   if (x.dtype() == DType::Bool)
     return call.fail("x", "product does not work on " + describe(x.type()),
@@ -258,7 +258,7 @@ Node largestIndex(Call &call, Node x, int64_t axis) {
 Value buildArgmax(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
-  if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
+  if (!call.axis("axis", x, axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return Poison{};
   if (x.dtype() == DType::Bool || x.shape()[axis] == 0)
     return call.fail("x", "argmax does not work on " + describe(x.type()));
@@ -289,7 +289,7 @@ Node cumulativeSum(Call &call, Node x, int64_t axis) {
 Value buildCumulativeSum(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t axis;
-  if (!call.axis("axis", x.rank(), axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
+  if (!call.axis("axis", x, axis) || !call.checkNotBatch(x, {axis}, call.rangeOf("x")))
     return Poison{};
   if (x.dtype() == DType::Bool)
     return call.fail("x", "cumulative_sum does not work on " + describe(x.type()),

@@ -136,8 +136,10 @@ Value Evaluator::checkResults(const Block &block, Value result) {
   if (block.results.single) {
     SourceRange range = last.values.size() == 1 ? valueRange(*last.values.front()) : last.range;
     if (result.isSequence()) {
+      std::string hint = hintForResults(result);
       error(range, what + " " + counted(result.items().size(), "value") + ", declared is one")
-          .hint("several results have names: -> (a: f32[N, 10], b: f32[N, 2])")
+          .hint(hint.empty() ? "several results have names: -> (a: f32[N, 10], b: f32[N, 2])"
+                             : hint)
           .note(block.results.range, "declared here");
       return Poison{};
     }

@@ -107,6 +107,8 @@ static std::string hintForKind(const Builtin &builtin, const BuiltinParam &param
   bool wantsNumber = wantsInteger || param.kind == ParamKind::Number;
   bool wantsTensor = param.kind == ParamKind::Tensor || param.kind == ParamKind::FloatTensor ||
                      param.kind == ParamKind::IndexTensor;
+  if (std::string hint = wantsTensor ? hintForResults(value, source) : ""; !hint.empty())
+    return hint;
   const Callable *callable = value.getIf<Callable>();
   const Plan *plan = value.getIf<Plan>();
   const std::string *word = value.getIf<std::string>();
@@ -180,6 +182,13 @@ static std::string hintForList(const Builtin &builtin,
   return isList ? ": " + last.name.str() + " is one argument, such as (4, 5)" : "";
 }
 
+/// concat(a, b) instead of concat([a, b])
+static bool isSpread(const Builtin &builtin, llvm::ArrayRef<EvaluatedArgument> arguments) {
+  return builtin.category == Category::Function &&
+         builtin.params.front().kind == ParamKind::Sequence && !arguments.empty() &&
+         arguments.front().name.text.empty() && arguments.front().value.isTensor();
+}
+
 static bool takesLayerAttributes(const Builtin &builtin) {
   return builtin.category == Category::Layer;
 }
@@ -250,6 +259,21 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
     attributeNames.assign(layerAttributeNames().begin(), layerAttributeNames().end());
   std::vector<EvaluatedArgument> slots;
   auto signature = [&] { return builtin.signature() + hintForList(builtin, arguments); };
+  if (isSpread(builtin, arguments)) {
+    std::string list;
+    for (const EvaluatedArgument &argument : arguments) {
+      if (!argument.name.text.empty() || !argument.value.isTensor())
+        break;
+      llvm::StringRef source = shortText(argument.range);
+      list += (list.empty() ? "" : ", ") + (source.empty() ? "..." : source.str());
+    }
+    errorAbout(arguments.front().range,
+               "'" + builtin.params.front().name + "' expects a sequence, found " +
+                   describe(arguments.front().value),
+               arguments.front().value.as<Tensor>(), "the tensor")
+        .hint(builtin.name + "([" + list + "])");
+    return Poison{};
+  }
   if (!bindArguments(builtin.name, name, params, arguments, slots, signature, attributeNames,
                      &builtin))
     return Poison{};
@@ -268,6 +292,12 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
   Value result = builtin.build(call);
+  bool givesSeveral = builtin.category == Category::Layer || builtin.category == Category::Function;
+  if (givesSeveral && result.isSequence()) {
+    SequenceValue results = *result.as<Sequence>();
+    results.maker = &builtin;
+    result = Sequence(std::make_shared<const SequenceValue>(std::move(results)));
+  }
   if (!result.isPoison() && takesLayerAttributes(builtin) &&
       !(checkUsed(call, "init", init) && checkUsed(call, "bias_init", biasInit)))
     return Poison{};

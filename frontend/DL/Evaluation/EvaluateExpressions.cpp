@@ -1,6 +1,7 @@
 // Expressions: names, sequences, pipes, indices. Operators are in EvaluateOperators.cpp.
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "frontend/DL/Evaluation/TensorOps.h"
+#include "frontend/DL/Sections/Sections.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "frontend/DL/Syntax/NameWalker.h"
 
@@ -40,6 +41,8 @@ Value Evaluator::evaluate(const Expr &expr) {
     return evaluateName(llvm::cast<NameExpr>(expr).name, expr.range);
   case ExprKind::Sequence:
     return evaluateSequence(llvm::cast<SequenceExpr>(expr));
+  case ExprKind::List:
+    return evaluateList(llvm::cast<ListExpr>(expr));
   case ExprKind::Unary:
     return evaluateUnary(llvm::cast<UnaryExpr>(expr));
   case ExprKind::Binary:
@@ -113,14 +116,19 @@ bool Evaluator::isKnown(llvm::StringRef name) const {
 std::string Evaluator::hintForBinding(llvm::StringRef name, SourceRange range) const {
   unsigned later = 0, earlier = 0;
   bool isOfAStep = false;
-  forEachBinding(frame->body, /*inSteps=*/false, [&](const Name &each, const BindingStatement *) {
-    if (each.text == name)
-      (each.range.begin > range.begin ? later : earlier) =
-          program.sources.lineColumn(each.range).line;
-  });
-  forEachBinding(frame->body, /*inSteps=*/true, [&](const Name &each, const BindingStatement *) {
-    isOfAStep |= each.text == name;
-  });
+  forEachBinding(frame->body, /*inSteps=*/false,
+                 [&](const Name &each, const BindingStatement *binding) {
+                   bool isItsOwn = binding && binding->range.begin <= range.begin &&
+                                   range.end() <= binding->range.end();
+                   if (each.text == name && !isItsOwn)
+                     (each.range.begin > range.begin ? later : earlier) =
+                         program.sources.lineColumn(each.range).line;
+                 });
+  for (const Statement *statement : frame->body)
+    if (auto *step = llvm::dyn_cast<StepStatement>(statement))
+      forEachBinding(
+          step->body, /*inSteps=*/false,
+          [&](const Name &each, const BindingStatement *) { isOfAStep |= each.text == name; });
   if (later)
     return "it is bound only later, in line " + std::to_string(later);
   if (earlier)
@@ -154,6 +162,9 @@ std::string Evaluator::hintForData(llvm::StringRef name) const {
 std::string Evaluator::hintForUnknown(llvm::StringRef name, SourceRange range) {
   if (std::string hint = hintForBinding(name, range); !hint.empty())
     return hint;
+  // ema = ema(0.99): what other libraries make an object of is a number here.
+  if (llvm::StringRef value = valueOfSetting(name); !value.empty() && !frame->settings.empty())
+    return ("a setting is no function: " + name + " = " + value).str();
   if (wanted)
     if (std::string hint = hintForName(name, availableNames(*wanted)); !hint.empty())
       return hint;
@@ -206,6 +217,11 @@ Value Evaluator::evaluateConstant(ConstantItem &constant, SourceRange range) {
   return constant.value;
 }
 
+void Evaluator::evaluateConstants() {
+  for (const auto &constant : program.allConstants())
+    evaluateConstant(*constant, constant->node->name.range);
+}
+
 /// The value of `-D`, which must be of the kind of the default.
 Value Evaluator::evaluateOverride(ConstantItem &constant) {
   const Value &standard = constant.value;
@@ -244,6 +260,41 @@ Value Evaluator::evaluateSequence(const SequenceExpr &node) {
     failed |= items.back().isPoison();
   }
   return failed ? Value(Poison{}) : makeSequence(std::move(items), node.range);
+}
+
+Value Evaluator::evaluateList(const ListExpr &node) {
+  std::vector<Value> items;
+  bool isMade = runLoop(node.head, /*makesList=*/true, [&] {
+    bool isWanted = true;
+    if (node.condition && !conditionOf(*node.condition, isWanted))
+      return false;
+    if (!isWanted)
+      return true;
+    items.push_back(evaluate(*node.element));
+    return !items.back().isPoison() && spendElements(1, node.element->range);
+  });
+  return isMade ? makeSequence(std::move(items), node.range) : Value(Poison{});
+}
+
+/// Appending to the end of a list that nothing else was appended to takes its room: a loop of
+/// `s = s + [x]` is linear.
+Value Evaluator::joinSequences(const Value &a, const Value &b, SourceRange range) {
+  const SequenceValue &begin = *a.as<Sequence>();
+  const size_t more = b.items().size();
+  std::vector<Value> *list = begin.list;
+  bool hasRoom = list && list->size() == begin.count && list->capacity() - begin.count >= more;
+  if (!spendElements(more + (hasRoom ? 0 : begin.count), range))
+    return Poison{};
+  if (!hasRoom) {
+    list = &program.lists.emplace_back();
+    list->reserve(2 * (begin.count + more));
+    list->assign(a.items().begin(), a.items().end());
+  }
+  // `b` may be the list itself.
+  for (size_t i = 0; i < more; ++i)
+    list->push_back(b.items()[i]);
+  return Sequence(std::make_shared<const SequenceValue>(
+      SequenceValue{{}, list, begin.count + more, std::max(a.depth(), b.depth())}));
 }
 
 bool Evaluator::conditionOf(const Expr &expr, bool &result) {
@@ -335,10 +386,12 @@ static Value pickElements(Evaluator &evaluator, const Tensor &x,
                           ReadSubscript read) {
   const int64_t rank = x.rank();
   if (int64_t(subscripts.size()) > rank) {
-    evaluator.errorAbout(subscripts[rank].range,
-                         "there is no axis " + llvm::Twine(rank) + ", the tensor has " +
-                             llvm::Twine(rank),
-                         x, "the tensor");
+    evaluator
+        .errorAbout(subscripts[rank].range,
+                    "there is no axis " + llvm::Twine(rank) + ", the tensor " + describe(x.type()) +
+                        " has " + llvm::Twine(rank),
+                    x, "the tensor")
+        .hint(rank == 0 ? "one number has no elements" : "one subscript an axis: leave this out");
     return Poison{};
   }
   llvm::SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), steps(rank, 1), picked, kept;
@@ -363,7 +416,7 @@ static Value pickElements(Evaluator &evaluator, const Tensor &x,
   if (picked.empty())
     return x;
   Site site(evaluator, range, "slice", "'[ ]'");
-  if (!site.checkNotBatch(x, picked, range))
+  if (!site.checkNotBatch(x, picked, range, x.batch.axis ? "" : "the batch stays whole: x[:, 0]"))
     return Poison{};
   EntryBuilder &entry = site.entry();
   mlir::Value y =
@@ -408,7 +461,9 @@ Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscri
     return Poison{};
   }
   if (subscripts.size() != 1) {
-    error(subscripts[1].range, "a sequence has one index");
+    std::string hint = hintForResults(base);
+    error(subscripts[1].range, "a sequence has one index")
+        .hint(hint.empty() ? "of a sequence in a sequence: s[0][1]" : hint);
     return Poison{};
   }
   llvm::ArrayRef<Value> items = base.items();

@@ -299,13 +299,8 @@ Value Evaluator::applyBinary(const BinaryExpr &node, const Value &lhs, const Val
     break;
   }
   case BinaryOp::Add:
-    if (lhs.isSequence() && rhs.isSequence()) {
-      if (!spendElements(lhs.items().size() + rhs.items().size(), node.opRange))
-        return Poison{};
-      std::vector<Value> items(lhs.items());
-      items.insert(items.end(), rhs.items().begin(), rhs.items().end());
-      return items;
-    }
+    if (lhs.isSequence() && rhs.isSequence())
+      return joinSequences(lhs, rhs, node.opRange);
     [[fallthrough]];
   default:
     if (numbers)

@@ -222,10 +222,10 @@ void Evaluator::keepStates() {
 
 // -------------------------------------------------------------------------------- bodies and loops
 
-/// Runs a body whose new names end with it.
-bool Evaluator::executeScoped(Body body, llvm::StringRef kind, llvm::function_ref<bool()> prepare) {
+/// Runs what ends with its new names.
+bool Evaluator::executeScoped(llvm::StringRef kind, llvm::function_ref<bool()> run) {
   frame->scopes.emplace_back();
-  bool goOn = (!prepare || prepare()) && executeBody(body);
+  bool goOn = run();
   if (goOn)
     keepStates();
   for (const auto &[name, bound] : frame->scopes.back())
@@ -234,18 +234,18 @@ bool Evaluator::executeScoped(Body body, llvm::StringRef kind, llvm::function_re
   return goOn;
 }
 
-bool Evaluator::executeTurn(Body body, const Name &label, llvm::StringRef kind, SourceRange range,
-                            llvm::function_ref<bool()> prepare) {
+bool Evaluator::executeTurn(const Name &label, llvm::StringRef kind, SourceRange range,
+                            llvm::function_ref<bool()> run) {
   if (++turns > maxLoopTurns && !std::exchange(stopped, true))
     error(range, "loops run more than " + llvm::Twine(maxLoopTurns) + " times in all");
   if (stopped)
     return false;
   if (label.text.empty())
-    return executeScoped(body, kind, prepare);
+    return executeScoped(kind, run);
   NameScope scope;
   scope.prefix = names().join(names().next(label.text));
   llvm::SaveAndRestore guard(frame->names, &scope);
-  return executeScoped(body, kind, prepare);
+  return executeScoped(kind, run);
 }
 
 bool Evaluator::bindPattern(const Pattern &pattern, const Value &value, int64_t turn) {
@@ -272,32 +272,38 @@ bool Evaluator::bindPatterns(llvm::ArrayRef<Pattern> patterns, SourceRange range
   return true;
 }
 
-bool Evaluator::executeFor(const ForStatement &node) {
-  Value sequence = evaluate(*node.sequence);
+bool Evaluator::runLoop(const LoopHead &head, bool makesList, llvm::function_ref<bool()> run) {
+  Value sequence = evaluate(*head.sequence);
   if (sequence.isPoison())
     return false;
   if (!sequence.isSequence()) {
-    error(node.sequence->range, "'for' goes through a sequence, found " + describe(sequence))
-        .hint(sequence.isInteger()  ? "range(" + shortText(node.sequence->range) + ")"
-              : sequence.isTensor() ? "range(size(" + shortText(node.sequence->range) + ", 0))"
+    error(head.sequence->range, "'for' goes through a sequence, found " + describe(sequence))
+        .hint(sequence.isInteger()  ? "range(" + shortText(head.sequence->range) + ")"
+              : sequence.isTensor() ? "range(size(" + shortText(head.sequence->range) + ", 0))"
                                     : llvm::Twine(""));
     return false;
   }
-  SourceRange patternRange = node.patterns.front().range.to(node.patterns.back().range);
-  loops.push_back({0, node.range});
+  SourceRange patternRange = head.patterns.front().range.to(head.patterns.back().range);
+  loops.push_back({0, head.range, makesList});
   bool goOn = true;
   for (auto [i, item] : llvm::enumerate(sequence.items())) {
-    int64_t turn = loops.back().first = i + 1;
+    int64_t turn = loops.back().turn = i + 1;
     const Value &value = item;
-    goOn = executeTurn(node.body, node.label, "for", node.range, [&] {
-      return node.patterns.size() == 1 ? bindPattern(node.patterns.front(), value, turn)
-                                       : bindPatterns(node.patterns, patternRange, value, turn);
+    goOn = executeTurn(head.label, "for", head.range, [&] {
+      bool isBound = head.patterns.size() == 1
+                         ? bindPattern(head.patterns.front(), value, turn)
+                         : bindPatterns(head.patterns, patternRange, value, turn);
+      return isBound && run();
     });
     if (!goOn)
       break;
   }
   loops.pop_back();
   return goOn;
+}
+
+bool Evaluator::executeFor(const ForStatement &node) {
+  return runLoop(node.head, /*makesList=*/false, [&] { return executeBody(node.body); });
 }
 
 bool Evaluator::executeRepeat(const RepeatStatement &node) {
@@ -308,11 +314,11 @@ bool Evaluator::executeRepeat(const RepeatStatement &node) {
     error(node.count->range, "'repeat' takes an integer of 0 or more, found " + describe(count));
     return false;
   }
-  loops.push_back({0, node.range});
+  loops.push_back({0, node.range, /*makesList=*/false});
   bool goOn = true;
-  while (goOn && loops.back().first < count.integer()) {
-    ++loops.back().first;
-    goOn = executeTurn(node.body, node.label, "repeat", node.range, nullptr);
+  while (goOn && loops.back().turn < count.integer()) {
+    ++loops.back().turn;
+    goOn = executeTurn(node.label, "repeat", node.range, [&] { return executeBody(node.body); });
   }
   loops.pop_back();
   return goOn;
@@ -322,7 +328,8 @@ bool Evaluator::executeIf(const IfStatement &node) {
   bool condition;
   if (!conditionOf(*node.condition, condition))
     return false;
-  return executeScoped(condition ? node.thenBody : node.elseBody, "if");
+  return executeScoped("if",
+                       [&] { return executeBody(condition ? node.thenBody : node.elseBody); });
 }
 
 bool Evaluator::executeAssert(const AssertStatement &node) {

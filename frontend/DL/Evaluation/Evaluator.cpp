@@ -3,6 +3,7 @@
 #include "frontend/DL/Evaluation/Initialisers.h"
 #include "frontend/DL/Evaluation/TensorOps.h"
 #include "frontend/DL/Sections/Sections.h"
+#include "frontend/DL/Syntax/Foreign.h"
 
 #include "mlir/IR/Location.h"
 
@@ -25,7 +26,14 @@ DiagnosticBuilder Evaluator::error(SourceRange range, const llvm::Twine &message
   for (int i = 0; call && i < maxCallNotes; call = call->parent, ++i)
     if (call->range.isValid())
       builder.note(call->range, "in " + call->name() + ", called here");
+  noteElements(builder);
   return builder;
+}
+
+void Evaluator::noteElements(DiagnosticBuilder &builder) const {
+  for (const Loop &loop : llvm::reverse(loops))
+    if (loop.makesList && loop.turn)
+      builder.note(loop.range, "in turn " + llvm::Twine(loop.turn) + " of this list");
 }
 
 DiagnosticBuilder Evaluator::errorAbout(SourceRange range, const llvm::Twine &message,
@@ -52,6 +60,7 @@ DiagnosticBuilder Evaluator::errorAbout(SourceRange range, const llvm::Twine &me
       over = call;
   if (over) {
     builder.note(over->range, subject + " comes from this call of " + over->callee);
+    noteElements(builder);
     return builder;
   }
   std::string where;
@@ -59,6 +68,7 @@ DiagnosticBuilder Evaluator::errorAbout(SourceRange range, const llvm::Twine &me
     where = ", in " + origin->frame->name() + ", called at " +
             program.sources.describe(origin->frame->range);
   builder.note(origin->range, subject + " comes from " + origin->what + where);
+  noteElements(builder);
   return builder;
 }
 
@@ -172,9 +182,7 @@ mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis 
       if (!isBound) {
         llvm::SmallVector<llvm::StringRef> constants(frame->module->items.keys());
         llvm::StringRef nearest = nearestName(name->name, constants);
-        static constexpr llvm::StringLiteral batches[] = {"B", "b", "n", "BS", "None"};
-        bool isBatch =
-            llvm::is_contained(batches, name->name) || name->name.starts_with_insensitive("batch");
+        bool isBatch = isBatchElsewhere(name->name);
         error(name->range, "dimension '" + name->name + "' is not bound")
             .hint(isBatch ? "the batch is called N"
                   : nearest.empty()
@@ -204,6 +212,20 @@ mlir::RankedTensorType Evaluator::evaluateType(const ast::Type &type, BatchAxis 
                                         : mlir::RankedTensorType();
 }
 
+/// How a value of another type becomes what is declared, or the declaration what it is.
+static std::string hintForType(const Value &value, mlir::RankedTensorType type) {
+  const Tensor *tensor = value.getIf<Tensor>();
+  if (!tensor)
+    return hintForResults(value);
+  if (type.getRank() == 2 && tensor->rank() > 2)
+    return "flatten joins all axes but the first: x |> flatten |> linear(10)";
+  if (type.getShape() == tensor->shape())
+    return (spelling(dtypeOf(type.getElementType())) + "(...) casts it").str();
+  if (tensor->type().getNumElements() == type.getNumElements())
+    return "reshape(x, shape), or declare " + withBatch(*tensor);
+  return "where " + withBatch(*tensor) + " is meant, declare it";
+}
+
 bool Evaluator::checkType(const Value &value, const ast::Type &declared, SourceRange range,
                           const llvm::Twine &what) {
   mlir::RankedTensorType type = evaluateType(declared);
@@ -213,9 +235,8 @@ bool Evaluator::checkType(const Value &value, const ast::Type &declared, SourceR
   if (tensor && tensor->type() == type)
     return true;
   std::string found = tensor ? describe(tensor->type()) : describe(value);
-  bool hasMoreAxes = tensor && type.getRank() == 2 && tensor->rank() > 2;
   error(range, what + " " + found + ", declared is " + describe(type))
-      .hint(hasMoreAxes ? "flatten joins all axes but the first: x |> flatten |> linear(10)" : "")
+      .hint(hintForType(value, type))
       .note(declared.range, "declared here");
   return false;
 }
@@ -235,8 +256,8 @@ mlir::RankedTensorType Evaluator::inputType(const ModelInstance &model, const as
 std::string Evaluator::loopPlace() const {
   if (loops.empty())
     return "";
-  return ", in turn " + std::to_string(loops.back().first) + " of the loop at " +
-         program.sources.describe(loops.back().second);
+  return ", in turn " + std::to_string(loops.back().turn) + " of the loop at " +
+         program.sources.describe(loops.back().range);
 }
 
 bool Evaluator::isInModel() const {

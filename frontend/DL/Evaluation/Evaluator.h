@@ -180,6 +180,8 @@ public:
                  const llvm::Twine &what);
   /// Evaluates a bool; false after an error.
   bool conditionOf(const ast::Expr &expr, bool &result);
+  /// Of all files: a mistake in one that nothing reads is one as well.
+  void evaluateConstants();
 
   // ---- used by built-ins and operators
   DiagnosticBuilder error(SourceRange range, const llvm::Twine &message);
@@ -245,6 +247,8 @@ private:
   Value errorUnknownPath(const ast::MemberExpr &node, const ast::NameExpr &root);
   Value errorNoMember(const ast::MemberExpr &node, const Value &base);
   Value evaluateSequence(const ast::SequenceExpr &node);
+  Value evaluateList(const ast::ListExpr &node);
+  Value joinSequences(const Value &a, const Value &b, SourceRange range);
   Value evaluateUnary(const ast::UnaryExpr &node);
   Value evaluateBinary(const ast::BinaryExpr &node);
   Value evaluateLogical(const ast::BinaryExpr &node);
@@ -306,8 +310,7 @@ private:
   // ---- EvaluateStatements.cpp
   bool isInModel() const;
   bool executeBody(ast::Body body);
-  bool executeScoped(ast::Body body, llvm::StringRef kind,
-                     llvm::function_ref<bool()> prepare = nullptr);
+  bool executeScoped(llvm::StringRef kind, llvm::function_ref<bool()> run);
   bool executeBinding(const ast::BindingStatement &node);
   bool executeLayer(const ast::LayerStatement &node);
   bool executeParameter(const ast::ParameterStatement &node);
@@ -316,8 +319,10 @@ private:
   void keepStates();
   bool executeFor(const ast::ForStatement &node);
   bool executeRepeat(const ast::RepeatStatement &node);
-  bool executeTurn(ast::Body body, const ast::Name &label, llvm::StringRef kind, SourceRange range,
-                   llvm::function_ref<bool()> prepare);
+  /// Each turn of a `for`; `run` returns false if the loop should stop.
+  bool runLoop(const ast::LoopHead &head, bool makesList, llvm::function_ref<bool()> run);
+  bool executeTurn(const ast::Name &label, llvm::StringRef kind, SourceRange range,
+                   llvm::function_ref<bool()> run);
   bool bindPattern(const ast::Pattern &pattern, const Value &value, int64_t turn);
   bool bindPatterns(llvm::ArrayRef<ast::Pattern> patterns, SourceRange range, const Value &value,
                     int64_t turn);
@@ -343,8 +348,16 @@ private:
   };
   llvm::StringMap<Use> usedKeys;
   std::string loopPlace() const;
-  /// Turns of the loops around, outermost first.
-  std::vector<std::pair<int64_t, SourceRange>> loops;
+  struct Loop {
+    int64_t turn;
+    SourceRange range;
+    /// Of `[f(i) for i in s]`.
+    bool makesList;
+  };
+  /// The loops around, outermost first.
+  std::vector<Loop> loops;
+  /// Notes which element of a list is being made.
+  void noteElements(DiagnosticBuilder &builder) const;
 
   std::deque<CallFrame> callFrames;
   std::deque<Origin> origins;

@@ -9,6 +9,7 @@
 #include "dialects/DL/DL.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <deque>
 #include <map>
 
 namespace dlc::frontend {
@@ -70,6 +71,8 @@ struct Variable {
   program::Role role = program::Role::Parameter;
   /// The loss of some step depends on it.
   bool isInALoss = false;
+  /// How steps update it, where that is not by their optimizer alone: "lr x 10, decay x 0".
+  llvm::SmallVector<std::string, 1> training = {};
 };
 
 /// A `state` of one entry (dl.variable): its value goes from step to step of that entry.
@@ -94,6 +97,8 @@ public:
   std::string hintForImport(llvm::StringRef name, bool mayBeNear);
   /// Parses `-D` and attaches it to the constants of `main`; the others must be dimensions.
   void readDefines(Module &main);
+  /// Of all files.
+  llvm::ArrayRef<std::unique_ptr<ConstantItem>> allConstants() const { return constants; }
 
   SourceManager &sources;
   const FrontendOptions &options;
@@ -106,6 +111,10 @@ public:
   std::vector<StateVariable> states;
   /// `frozen` of the section's groups, in order: what batch_norm must know before a step is built.
   std::vector<std::pair<std::string, bool>> frozenPatterns;
+
+  /// What `+` joined. Sequences refer to their elements, which may be such sequences again: here
+  /// they have one owner.
+  std::deque<std::vector<Value>> lists;
 
   /// A `-D` that names no constant.
   struct Define {

@@ -70,13 +70,18 @@ bool Site::checkSize(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
   return false;
 }
 
-bool Site::checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRange argument) {
+bool Site::checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRange argument,
+                         llvm::StringRef hint) {
   if (!x.batch.exists() || !llvm::is_contained(axes, int64_t(x.batch.axis)))
     return true;
-  evaluator.errorAbout(argument,
-                       label + " cannot work across the batch, axis " + llvm::Twine(x.batch.axis) +
-                           " of " + describe(x.type()),
-                       x, "the batch");
+  evaluator
+      .errorAbout(argument,
+                  label + " cannot work across the batch, axis " + llvm::Twine(x.batch.axis) +
+                      " of " + describe(x.type()),
+                  x, "the batch")
+      .hint(!hint.empty()      ? hint
+            : x.batch.axis > 0 ? "the batch stands first: f32[N, ...]"
+                               : "each sample is computed by itself: take another axis");
   return false;
 }
 
@@ -151,8 +156,17 @@ static bool joinBatch(Site &site, const Tensor &a, const Tensor &b, llvm::ArrayR
   BatchAxis left = shifted(a, shape.size()), right = shifted(b, shape.size());
   batch = left.exists() ? left : right;
   if (left.exists() && right.exists() && left != right) {
-    site.error("the batch lies on axis " + llvm::Twine(left.axis) + " of " + describe(a.type()) +
-               " and on axis " + llvm::Twine(right.axis) + " of " + describe(b.type()));
+    const Tensor &shorter = a.rank() < b.rank() ? a : b;
+    std::string sizes = "N";
+    for (size_t i = shorter.batch.axis + 1; i < shape.size(); ++i)
+      sizes += ", 1";
+    bool isVector = shorter.rank() == 1 && shorter.batch.isPlain() && a.rank() != b.rank();
+    site.error("the batch is axis " + llvm::Twine(a.batch.axis) + " of " + describe(a.type()) +
+               " and axis " + llvm::Twine(b.batch.axis) + " of " + describe(b.type()) +
+               ", and axes meet from the right")
+        .hint(isVector ? "reshape one: " + describe(shorter.type()) + " by reshape(x, (" + sizes +
+                             ")), or the other to (N,)"
+                       : "reshape or transpose one, so that samples meet samples");
     return false;
   }
   int64_t size = batch.outer * site.entry().samples() * batch.inner;
@@ -186,8 +200,10 @@ bool matchOperands(Site &site, const Operand &a, const Operand &b, Tensor &left,
       return false;
     if (operand->value.isTensor() || operand->value.isNumber())
       continue;
-    site.evaluator.error(operand->range, site.label + " expects tensors or numbers, found " +
-                                             describe(operand->value));
+    site.evaluator
+        .error(operand->range,
+               site.label + " expects tensors or numbers, found " + describe(operand->value))
+        .hint(hintForResults(operand->value, site.evaluator.shortText(operand->range)));
     return false;
   }
   const Tensor *leftTensor = a.value.getIf<Tensor>(), *rightTensor = b.value.getIf<Tensor>();

@@ -29,7 +29,8 @@ public:
   /// Reports if a tensor of this shape is beyond all memory.
   bool checkSize(llvm::ArrayRef<int64_t> shape, mlir::Type element);
   /// Reports and returns false if the batch lies on one of `axes`.
-  bool checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRange argument);
+  bool checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRange argument,
+                     llvm::StringRef hint = "");
 
   Evaluator &evaluator;
   SourceRange range;

@@ -86,13 +86,24 @@ Value::Value(std::vector<Value> items) {
   unsigned depth = 0;
   for (const Value &item : items)
     depth = std::max(depth, item.depth());
-  data = std::make_shared<const SequenceValue>(SequenceValue{std::move(items), depth + 1});
+  const size_t count = items.size();
+  data = std::make_shared<const SequenceValue>(
+      SequenceValue{std::move(items), nullptr, count, depth + 1});
 }
 
 std::string describe(mlir::RankedTensorType type) {
   std::string text = spelling(dtypeOf(type.getElementType())).str() + "[";
   for (auto [i, size] : llvm::enumerate(type.getShape()))
     text += (i ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+std::string withBatch(const Tensor &tensor) {
+  std::string text = spelling(tensor.dtype()).str() + "[";
+  for (auto [i, size] : llvm::enumerate(tensor.shape())) {
+    bool isBatch = tensor.batch.isPlain() && int64_t(i) == tensor.batch.axis;
+    text += (i ? ", " : "") + (isBatch ? "N" : std::to_string(size));
+  }
   return text + "]";
 }
 
@@ -185,6 +196,20 @@ std::string describe(const Value &value) {
     return callable->layer ? "a layer" : "a model";
   }
   return "nothing";
+}
+
+std::string hintForResults(const Value &value, llvm::StringRef source) {
+  const Builtin *maker = value.isSequence() ? value.as<Sequence>()->maker : nullptr;
+  if (!maker)
+    return "";
+  llvm::StringRef names = llvm::StringSwitch<llvm::StringRef>(maker->name)
+                              .Case("lstm", "output, h, c")
+                              .Case("gru", "output, state")
+                              .Cases({"sort", "top_k"}, "values, indices")
+                              .Default("first, second");
+  return ("it is (" + names + ") of " + maker->name + ": " + names + " = " + maker->name +
+          "(...), or " + (source.empty() ? "[0] of it" : (source + "[0]").str()))
+      .str();
 }
 
 const Value &PlanValue::get(llvm::StringRef parameter) const {

@@ -109,6 +109,8 @@ struct Tensor {
 
 /// "f32[64, 3, 224, 224]"
 std::string describe(mlir::RankedTensorType type);
+/// "f32[N, 3, 224, 224]", as one would declare it.
+std::string withBatch(const Tensor &tensor);
 /// "224x224"
 std::string joinSizes(llvm::ArrayRef<int64_t> sizes);
 
@@ -155,6 +157,7 @@ public:
   Value(const char *v) : data(std::string(v)) {}
   Value(DType v) : data(v) {}
   Value(std::vector<Value> items);
+  Value(Sequence v) : data(std::move(v)) {}
   Value(Callable v) : data(v) {}
   Value(Plan v) : data(std::move(v)) {}
   Value(Tensor v) : data(std::move(v)) {}
@@ -184,14 +187,26 @@ private:
 
 struct SequenceValue {
   std::vector<Value> items;
+  /// Instead of `items`: the first `count` elements of a list of the program, which grows at its
+  /// end and never moves.
+  std::vector<Value> *list = nullptr;
+  size_t count;
   unsigned depth;
+  /// The built-in whose results these are, if they are.
+  const Builtin *maker = nullptr;
 };
 
-inline llvm::ArrayRef<Value> Value::items() const { return as<Sequence>()->items; }
+inline llvm::ArrayRef<Value> Value::items() const {
+  const SequenceValue &sequence = *as<Sequence>();
+  const std::vector<Value> &items = sequence.list ? *sequence.list : sequence.items;
+  return llvm::ArrayRef(items.data(), sequence.count);
+}
 inline unsigned Value::depth() const { return isSequence() ? as<Sequence>()->depth : 0; }
 
 /// What a message calls the value: "the integer 3", "a sequence of 2", "the tensor f32[64, 10]".
 std::string describe(const Value &value);
+/// What to do with the results of a built-in where one of them is meant; else empty.
+std::string hintForResults(const Value &value, llvm::StringRef source = "");
 /// The value as one would write it, for numbers, strings, bools, none and dtypes; else as
 /// `describe`.
 std::string text(const Value &value);

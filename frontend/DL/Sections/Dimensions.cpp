@@ -1,5 +1,7 @@
 // Sizes of symbolic dimensions: from -D, from a section, and the batches that are inferred.
 #include "frontend/DL/Sections/Sections.h"
+#include "frontend/DL/Syntax/Foreign.h"
+#include "frontend/DL/Syntax/NameWalker.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -75,7 +77,7 @@ bool SectionCompiler::defineDimensions(const ModelUse &use) {
 bool SectionCompiler::checkBatchAxis(const Section &section,
                                      const llvm::StringMap<SourceRange> &names) {
   if (names.contains("N") || main.items.contains("N"))
-    return true;
+    return checkInputsHaveBatch(section);
   SourceRange range = section.uses.front().model.range;
   for (const ModelUse &use : llvm::reverse(trainUses))
     for (const Param &param : llvm::reverse(use.block->params))
@@ -83,6 +85,40 @@ bool SectionCompiler::checkBatchAxis(const Section &section,
         range = param.type->range;
   program.engine.error(range, "no axis counts the samples of a batch: it is called N")
       .hint("such as f32[N, 784]");
+  return false;
+}
+
+/// One input at least of a model that is called by itself. Where the section calls a model, that
+/// may have inputs that are no samples.
+bool SectionCompiler::checkInputsHaveBatch(const Section &section) {
+  if (trainUses.size() != 1 || mentions(section, section.uses.front().model.text))
+    return true;
+  const Type *first = nullptr;
+  for (const Param &param : trainUses.front().block->params) {
+    if (!param.type)
+      continue;
+    first = first ? first : &*param.type;
+    bool mayBeMeant = false; // a name that is an error of its own, as is a size of -1
+    NameWalker([&](llvm::StringRef name) {
+      mayBeMeant |= name == "N" || isBatchElsewhere(name);
+    }).walk(*param.type);
+    for (const Expr *size : param.type->dimensions)
+      mayBeMeant |= llvm::isa<UnaryExpr>(size);
+    if (mayBeMeant)
+      return true;
+  }
+  if (!first)
+    return true;
+  // A size that is the batch's is likely meant as such.
+  std::string type = first->dtype.str() + "[N";
+  for (const auto &[i, size] : llvm::enumerate(first->dimensions)) {
+    auto *number = llvm::dyn_cast<IntegerExpr>(size);
+    if (i || !number || number->value != dimensions.lookup("N"))
+      type += ", " + program.sources.text(size->range).str();
+  }
+  program.engine
+      .error(first->range, "the model's input has no axis N, which counts the samples of a batch")
+      .hint(type + "]");
   return false;
 }
 

@@ -59,22 +59,40 @@ static void errorNoMatch(Evaluator &evaluator, const ast::PatternString &pattern
       variables.push_back(variable.get());
   auto error = evaluator.error(pattern.range, "the pattern matches none of the " +
                                                   counted(variables.size(), "parameter"));
+  const llvm::StringRef given = pattern.text.take_front(64);
+  auto matches = [&](llvm::StringRef other) {
+    return llvm::count_if(variables, [&](auto *each) { return matchesPattern(other, each->key); });
+  };
+  // "Tower1.*" is often meant as all of a block.
+  llvm::SmallVector<llvm::StringRef> parts;
+  given.split(parts, '.');
+  for (llvm::StringRef &part : parts)
+    if (part.find_first_not_of('*') == llvm::StringRef::npos && !part.empty())
+      part = "**";
+  if (std::string deeper = llvm::join(parts, "."); deeper != given && matches(deeper)) {
+    error.hint("'*' is one part of a name: \"" + deeper + "\" matches " +
+               std::to_string(matches(deeper)));
+    return;
+  }
   // "bias" is often meant as the bias of every layer.
-  std::string anywhere = "**." + pattern.text.take_front(64).str();
-  if (llvm::any_of(variables, [&](auto *each) { return matchesPattern(anywhere, each->key); })) {
+  if (std::string anywhere = "**." + given.str(); parts.front() != "**" && matches(anywhere)) {
     error.hint("did you mean \"" + anywhere + "\"?");
     return;
   }
   std::string plain;
-  llvm::copy_if(pattern.text.take_front(64), std::back_inserter(plain),
-                [](char c) { return c != '*'; });
-  llvm::SmallVector<std::pair<unsigned, llvm::StringRef>> ranked;
-  for (const Variable *variable : variables)
+  llvm::copy_if(given, std::back_inserter(plain), [](char c) { return c != '*'; });
+  // Those that begin alike come first.
+  llvm::StringRef beginning = given.take_until([](char c) { return c == '*'; });
+  llvm::SmallVector<std::tuple<size_t, unsigned, llvm::StringRef>> ranked;
+  for (const Variable *variable : variables) {
+    llvm::StringRef key = variable->key;
+    auto [end, keyEnd] = std::mismatch(beginning.begin(), beginning.end(), key.begin(), key.end());
     ranked.push_back(
-        {llvm::StringRef(plain).trim('.').edit_distance(variable->key), variable->key});
+        {size_t(beginning.end() - end), llvm::StringRef(plain).trim('.').edit_distance(key), key});
+  }
   llvm::sort(ranked);
   std::string hint;
-  for (auto [distance, key] : llvm::ArrayRef(ranked).take_front(2))
+  for (auto [missing, distance, key] : llvm::ArrayRef(ranked).take_front(2))
     hint += (hint.empty() ? "nearest names: '" : ", '") + key.str() + "'";
   error.hint(hint);
 }

@@ -1,6 +1,7 @@
 // See SectionRun.h.
 #include "frontend/DL/Sections/SectionRun.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
+#include "frontend/DL/Syntax/NameWalker.h"
 
 namespace dlc::frontend {
 
@@ -279,10 +280,18 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
                  llvm::Twine(" must be a sum of multiples of "
                              "means over the batch, so that partial batches and ranks add up"));
   bool isExp = !isLoss && evaluator.program.sources.text(range) == "exp";
+  // What is finished after the last batch cannot be computed with before.
+  llvm::StringRef finished;
+  NameWalker([&](llvm::StringRef each) {
+    if (each == "perplexity" || each == "auroc")
+      finished = each;
+  }).walk(&expr);
   error.hint(isExp                            ? "perplexity(...), or exp per sample before the mean"
              : finish == program::Finish::Exp ? "softmax_cross_entropy(...) is its logarithm"
              : isLoss ? "compute it per sample, with reduction=\"none\", and take the mean last"
-                      : "");
+             : !finished.empty()
+                 ? (finished + " is finished after the last batch: a metric of its own").str()
+                 : "compute it per sample and take the mean last: mean(max(x, axes=1))");
 }
 
 std::string SectionRun::addTerm(const Metric &metric, size_t index, mlir::Value sum) {

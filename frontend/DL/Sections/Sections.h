@@ -45,6 +45,8 @@ void checkUnusedNames(Program &program, const ast::Section &section,
 void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
 /// Of the section; a step has some of its own.
 llvm::ArrayRef<llvm::StringLiteral> trainSettingNames();
+/// An example of what a setting of a train section takes, for those that are no plan.
+llvm::StringRef valueOfSetting(llvm::StringRef name);
 /// What a `parameters` group sets.
 llvm::ArrayRef<llvm::StringLiteral> groupSettingNames();
 /// The last binding of a name in a body, steps inside it left out.
@@ -95,6 +97,7 @@ private:
   bool readDimension(llvm::StringRef name, const llvm::StringMap<Bound> &settings,
                      Dimensions &bound);
   bool checkBatchAxis(const ast::Section &section, const llvm::StringMap<SourceRange> &names);
+  bool checkInputsHaveBatch(const ast::Section &section);
   std::string hintForDefine(llvm::StringRef name);
   void checkDefines();
   bool inferBatches(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,

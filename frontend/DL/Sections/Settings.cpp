@@ -4,6 +4,8 @@
 #include "frontend/DL/Syntax/Foreign.h"
 #include "frontend/DL/Syntax/NameWalker.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace dlc::frontend {
 
 using namespace ast;
@@ -13,6 +15,17 @@ static constexpr llvm::StringLiteral trainSettings[] = {
     "reference_batch", "loss",   "optimizer", "schedule",   "clip"};
 
 llvm::ArrayRef<llvm::StringLiteral> trainSettingNames() { return trainSettings; }
+
+llvm::StringRef valueOfSetting(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .Case("batch", "64")
+      .Case("epochs", "10")
+      .Case("precision", "f32")
+      .Case("accumulate", "4")
+      .Case("ema", "0.999")
+      .Case("reference_batch", "256")
+      .Default("");
+}
 
 // ------------------------------------------------------------------------------------ uses of
 // names

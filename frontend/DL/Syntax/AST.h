@@ -35,6 +35,7 @@ enum class ExprKind : uint8_t {
   Hole,
   NameRef,
   Sequence,
+  List,
   Unary,
   Binary,
   Conditional,
@@ -88,6 +89,29 @@ struct NameExpr : Expr {
 struct SequenceExpr : Expr {
   llvm::ArrayRef<Expr *> items;
   static bool classof(const Expr *e) { return e->kind == ExprKind::Sequence; }
+};
+
+/// A name, or a list of patterns to take a sequence apart.
+struct Pattern {
+  SourceRange range;
+  llvm::StringRef name;
+  llvm::ArrayRef<Pattern> items;
+};
+/// `for a, (b, c) in sequence as label`
+struct LoopHead {
+  SourceRange range;
+  llvm::ArrayRef<Pattern> patterns;
+  Expr *sequence;
+  /// Empty if not given.
+  Name label;
+};
+/// `[element for a in sequence if condition]`
+struct ListExpr : Expr {
+  Expr *element;
+  LoopHead head;
+  /// Null if not given.
+  Expr *condition;
+  static bool classof(const Expr *e) { return e->kind == ExprKind::List; }
 };
 
 enum class UnaryOp : uint8_t { Negate, Not };
@@ -252,18 +276,9 @@ struct StateStatement : Statement {
   static bool classof(const Statement *s) { return s->kind == StatementKind::State; }
 };
 
-/// A name, or a list of patterns to take a sequence apart.
-struct Pattern {
-  SourceRange range;
-  llvm::StringRef name;
-  llvm::ArrayRef<Pattern> items;
-};
 /// `for a, (b, c) in sequence as label { ... }`
 struct ForStatement : Statement {
-  llvm::ArrayRef<Pattern> patterns;
-  Expr *sequence;
-  /// Empty if not given.
-  Name label;
+  LoopHead head;
   Body body;
   static bool classof(const Statement *s) { return s->kind == StatementKind::For; }
 };

@@ -335,6 +335,7 @@ static constexpr Foreign settingHabits[] = {
     {"weight_decay", "an argument of the optimizer: sgd(learning_rate=0.1, weight_decay=1e-4)"},
     {"momentum", "an argument of the optimizer: sgd(learning_rate=0.1, momentum=0.9)"},
     {"accuracy", "'metric accuracy = ...' makes a number to watch of it"},
+    {"metric", "a metric has a name: 'metric top = ...'"},
     {"seed", "dlc-run takes it: --seed"},
     {"shuffle", "dlc-run shuffles"},
     {"metrics", "'metric accuracy = accuracy(output, label)' makes a number to watch"},
@@ -527,5 +528,10 @@ std::string hintForMethod(llvm::StringRef object, llvm::StringRef method) {
 }
 
 std::string hintForType(llvm::StringRef word) { return question(lookUp(types, word)); }
+
+bool isBatchElsewhere(llvm::StringRef dimension) {
+  static constexpr llvm::StringLiteral batches[] = {"B", "b", "n", "BS", "None"};
+  return llvm::is_contained(batches, dimension) || dimension.starts_with_insensitive("batch");
+}
 
 } // namespace dlc::frontend

@@ -40,6 +40,9 @@ const ForeignAlgorithm *findForeignAlgorithm(llvm::StringRef word);
 /// For a word where a type stands.
 std::string hintForType(llvm::StringRef word);
 
+/// Whether elsewhere the axis that counts samples is called so.
+bool isBatchElsewhere(llvm::StringRef dimension);
+
 } // namespace dlc::frontend
 
 #endif

@@ -92,6 +92,8 @@ private:
     return is(i, TokenKind::Minus) &&
            (i == 0 || startsStatement(i) || !endsOperand(tokens[i - 1].kind));
   }
+  /// The `for` of `[f(i) for i in s]`.
+  bool isListLoop(size_t i, size_t depth) const { return depth && is(i, TokenKind::For); }
   bool breaksBefore(size_t i) const;
   struct Placed {
     /// With the space before it, if it begins no line.
@@ -215,7 +217,8 @@ std::vector<Formatter::Placed> Formatter::place(size_t begin, size_t end,
     Placed each{tokens[i].text.str(), false, indent, unsigned(open.size())};
     if (breaks.contains(i)) {
       bool closes = isClose(tokens[i].kind) && !open.empty();
-      bool continues = !closes && !isOpen(tokens[i - 1].kind) && !is(i - 1, TokenKind::Comma);
+      bool continues = !closes && !isOpen(tokens[i - 1].kind) && !is(i - 1, TokenKind::Comma) &&
+                       !isListLoop(i, open.size());
       unsigned base = open.empty() ? level * indentWidth : indents.back();
       indent = base + (open.empty() || closes ? 0 : indentWidth) + (continues ? indentWidth : 0);
       each.breakBefore = true;
@@ -236,8 +239,8 @@ std::vector<Formatter::Placed> Formatter::place(size_t begin, size_t end,
 }
 
 /// The token before which the first too long line is to be broken; `end` if none is or none can be.
-/// The last '|>' that is inside no bracket of the line, else behind the last comma inside the
-/// fewest.
+/// The last '|>' that is inside no bracket of the line, else behind the last comma, or before the
+/// last `for` of a list, inside the fewest.
 size_t Formatter::chooseBreak(size_t begin, size_t end, llvm::ArrayRef<Placed> placed) const {
   unsigned column = countCharacters(line), depthAtStart = 0;
   std::optional<size_t> pipe, comma;
@@ -251,7 +254,8 @@ size_t Formatter::chooseBreak(size_t begin, size_t end, llvm::ArrayRef<Placed> p
     } else if (i != begin && column <= lineWidth) {
       if (is(i, TokenKind::Pipe) && each.depth <= depthAtStart)
         pipe = i;
-      if (is(i - 1, TokenKind::Comma) && (!comma || each.depth <= commaDepth)) {
+      bool endsItem = is(i - 1, TokenKind::Comma) || isListLoop(i, each.depth);
+      if (endsItem && (!comma || each.depth <= commaDepth)) {
         comma = i;
         commaDepth = each.depth;
       }

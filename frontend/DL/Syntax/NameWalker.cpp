@@ -15,6 +15,10 @@ void NameWalker::walk(const Expr *expr) {
     for (const Expr *item : llvm::cast<SequenceExpr>(expr)->items)
       walk(item);
     return;
+  case ExprKind::List:
+    walk(llvm::cast<ListExpr>(expr)->head.sequence);
+    walk(llvm::cast<ListExpr>(expr)->condition);
+    return walk(llvm::cast<ListExpr>(expr)->element);
   case ExprKind::Unary:
     return walk(llvm::cast<UnaryExpr>(expr)->operand);
   case ExprKind::Binary:
@@ -88,7 +92,7 @@ void NameWalker::walk(const Statement &statement) {
     walk(llvm::cast<StateStatement>(statement).type);
     return walk(llvm::cast<StateStatement>(statement).init);
   case StatementKind::For:
-    walk(llvm::cast<ForStatement>(statement).sequence);
+    walk(llvm::cast<ForStatement>(statement).head.sequence);
     return walk(llvm::cast<ForStatement>(statement).body);
   case StatementKind::Repeat:
     walk(llvm::cast<RepeatStatement>(statement).count);

@@ -579,21 +579,56 @@ Expr *Parser::parseBracketed() {
   const Token &open = advance();
   llvm::SmallVector<Expr *> items;
   bool endsInComma = false;
-  if (!parseItems(open, TokenKind::RightBracket, items, endsInComma))
+  bool isList = false;
+  if (!parseItems(open, TokenKind::RightBracket, items, endsInComma, &isList))
     return nullptr;
+  if (isList)
+    return parseList(open, items.front());
   auto *node = createExpr<SequenceExpr>(ExprKind::Sequence, open.range.to(previousRange()));
   node->items = keep<Expr *>(items);
   return deepen(node, llvm::ArrayRef<const Expr *>(items.data(), items.size())) ? node : nullptr;
 }
 
+/// At the `for` behind `[element`.
+Expr *Parser::parseList(const Token &open, Expr *element) {
+  bool startsLine = peek().startsLine;
+  auto *node = createExpr<ListExpr>(ExprKind::List, open.range);
+  node->element = element;
+  if (!parseLoopHead(node->head, "[f(i) for i in range(3)]"))
+    return nullptr;
+  // The '[' was forgotten, and what looked like its loop is a statement.
+  if (startsLine && at(TokenKind::LeftBrace)) {
+    engine
+        .error(open.range, "this '[' is not closed; line " +
+                               std::to_string(sources.lineColumn(node->head.range).line) +
+                               " begins a new statement")
+        .hint("expected ',' or ']'");
+    openBrackets = 0;
+    return nullptr;
+  }
+  if (accept(TokenKind::If) && !(node->condition = parseExpr()))
+    return nullptr;
+  if (at(TokenKind::For) || at(TokenKind::If)) {
+    errorExpected("']'", at(TokenKind::For) ? "lists nest: [[f(a, b) for b in t] for a in s]"
+                                            : "join two conditions by 'and'");
+    return nullptr;
+  }
+  if (!expectClose(open, TokenKind::RightBracket))
+    return nullptr;
+  node->range = open.range.to(previousRange());
+  return deepen(node, {node->element, node->head.sequence, node->condition}) ? node : nullptr;
+}
+
 bool Parser::parseItems(const Token &open, TokenKind close, llvm::SmallVectorImpl<Expr *> &items,
-                        bool &endsInComma) {
+                        bool &endsInComma, bool *isList) {
   ++openBrackets;
   while (!at(close)) {
     Expr *item = parseExpr();
     if (!item)
       return false;
     items.push_back(item);
+    if (isList && items.size() == 1 && at(TokenKind::For))
+      return *isList = true;
     endsInComma = accept(TokenKind::Comma);
     if (!endsInComma)
       break;

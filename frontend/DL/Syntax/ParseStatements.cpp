@@ -325,26 +325,28 @@ Statement *Parser::parseState() {
 }
 
 Statement *Parser::parseFor() {
-  SourceRange begin = advance().range;
-  auto *node = createStatement<ForStatement>(StatementKind::For, begin);
+  auto *node = createStatement<ForStatement>(StatementKind::For, peek().range);
+  SourceRange end;
+  if (!parseLoopHead(node->head, "for i in range(3) { ... }") ||
+      !parseBody(node->body, BodyKind::Nested, end))
+    return nullptr;
+  return node;
+}
+
+bool Parser::parseLoopHead(LoopHead &head, llvm::StringRef example) {
+  head.range = advance().range;
   llvm::SmallVector<Pattern> patterns;
   do {
     Pattern pattern;
     if (!parsePattern(pattern))
-      return nullptr;
+      return false;
     patterns.push_back(pattern);
   } while (accept(TokenKind::Comma));
-  node->patterns = keep<Pattern>(patterns);
-  SourceRange end;
-  if (!at(TokenKind::In)) {
-    errorExpected("'in'", "for i in range(3) { ... }");
-    return nullptr;
-  }
+  head.patterns = keep<Pattern>(patterns);
+  if (!at(TokenKind::In))
+    return errorExpected("'in'", example);
   advance();
-  if (!(node->sequence = parseExpr()) || !parseLabel(node->label) ||
-      !parseBody(node->body, BodyKind::Nested, end))
-    return nullptr;
-  return node;
+  return (head.sequence = parseExpr()) && parseLabel(head.label);
 }
 
 bool Parser::parsePattern(Pattern &pattern) {

@@ -109,7 +109,8 @@ bool Parser::expectClose(const Token &open, TokenKind close) {
 /// What may be meant by a sign that cannot follow an item in brackets.
 std::string Parser::hintInBrackets(const Token &open) const {
   if (at(TokenKind::For))
-    return "a list is built by a loop: s = s + [x]";
+    return open.is(TokenKind::LeftBracket) ? "one element stands before 'for': [(a, b) for i in s]"
+                                           : "a list stands in '[ ]': [f(i) for i in s]";
   if (at(TokenKind::If))
     return "a choice is 'if condition then a else b'";
   bool isNamed = position && tokens[position - 1].is(TokenKind::Name);

@@ -102,9 +102,11 @@ private:
   ast::Expr *parseFloat();
   ast::Expr *parseParenthesized();
   ast::Expr *parseBracketed();
+  ast::Expr *parseList(const Token &open, ast::Expr *element);
   /// After the opening sign, up to and with the closing one; `endsInComma` tells "(a,)" from "(a)".
+  /// With `isList`, which is set then, only up to the `for` behind the element of a list.
   bool parseItems(const Token &open, TokenKind close, llvm::SmallVectorImpl<ast::Expr *> &items,
-                  bool &endsInComma);
+                  bool &endsInComma, bool *isList = nullptr);
   /// `forLayer`: a `_` that is a whole argument is a value to come.
   bool parseArguments(llvm::ArrayRef<ast::Argument> &arguments, bool forLayer = false);
   bool parseArgument(ast::Argument &argument, bool forLayer);
@@ -124,6 +126,8 @@ private:
   ast::Statement *parseParameter();
   ast::Statement *parseState();
   ast::Statement *parseFor();
+  /// `for` to the label.
+  bool parseLoopHead(ast::LoopHead &head, llvm::StringRef example);
   bool parsePattern(ast::Pattern &pattern);
   ast::Statement *parseRepeat();
   bool parseLabel(ast::Name &label);

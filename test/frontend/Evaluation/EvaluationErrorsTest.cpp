@@ -265,9 +265,9 @@ R"dl(test.dl:2:12: error: local_response_norm expects a tensor [N, C, spatial...
   y = x |> flatten |> local_response_norm(5)
            ^~~~~~~
 )dl", {}},
-{"ResponseOfTooManyChannels", "y = x |> local_response_norm(7)",
-R"dl(test.dl:2:32: error: 'size' is from 1 to twice the 3 channels, found 7
-  y = x |> local_response_norm(7)
+{"ResponseOfNoChannel", "y = x |> local_response_norm(0)",
+R"dl(test.dl:2:32: error: 'size' is 1 or more, found 0
+  y = x |> local_response_norm(0)
                                ^
 )dl", {}},
 {"GroupsOfANorm", "y = x |> group_norm(2)",
@@ -278,7 +278,7 @@ R"dl(test.dl:2:23: error: 2 groups do not divide the 3 channels of f32[4, 3, 8, 
 {"NormOverTheBatch", "y = x |> layer_norm(axes=0)",
 R"dl(test.dl:2:7: error: layer_norm cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = x |> layer_norm(axes=0)
-      ^
+      ^ each sample is computed by itself: take another axis
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"AttentionOfOtherHeads", "y = attention(x, x[:, :2], x)",
@@ -340,18 +340,18 @@ test.dl:2:29: note: it comes from this zeros
 {"AcrossTheBatch", "y = x |> transpose((1, 2, 3, 0)) |> linear(8)",
 R"dl(test.dl:2:12: error: linear cannot work across the batch, axis 3 of f32[3, 8, 8, 4]
   y = x |> transpose((1, 2, 3, 0)) |> linear(8)
-           ^~~~~~~~~~~~~~~~~~~~~~~
+           ^~~~~~~~~~~~~~~~~~~~~~~ the batch stands first: f32[N, ...]
 test.dl:2:12: note: the batch comes from this transpose
 )dl", {}},
 {"ReshapeCount", "y = x |> reshape((4, 5))",
 R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the shape 4x5 has 20
   y = x |> reshape((4, 5))
-                   ^~~~~~
+                   ^~~~~~ 192 elements a sample: 3x8x8; one size may be -1
 )dl", {}},
 {"ReshapeWildcard", "y = x |> reshape((N, -1, 7))",
 R"dl(test.dl:2:20: error: f32[4, 3, 8, 8] has 768 elements, the other sizes do not divide it
   y = x |> reshape((N, -1, 7))
-                   ^~~~~~~~~~
+                   ^~~~~~~~~~ 192 elements a sample: 3x8x8
 )dl", {}},
 {"ReshapeTwoWildcards", "y = x |> reshape((-1, -1))",
 R"dl(test.dl:2:20: error: more than one size is -1
@@ -369,9 +369,10 @@ R"dl(test.dl:2:22: error: the order of the axes names each of 0 to 3 once
                      ^~~~~~~~~~~~
 )dl", {}},
 {"NoSuchAxis", "y = x |> sum(axes=4)",
-R"dl(test.dl:2:21: error: there is no axis 4, the tensor has 4
+R"dl(test.dl:2:21: error: there is no axis 4, the tensor f32[4, 3, 8, 8] has 4
   y = x |> sum(axes=4)
-                    ^
+                    ^ it has axes 0 to 3, or from the end -1 to -4
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"AxisTwice", "y = x |> sum(axes=(1, -3))",
 R"dl(test.dl:2:21: error: axis -3 is given twice
@@ -380,9 +381,9 @@ R"dl(test.dl:2:21: error: axis -3 is given twice
 )dl", {}},
 {"TwoBatchAxes", R"dl(y = mean(x, axes=(1, 2, 3))
 z = reshape(y, (N, 1)) + y)dl",
-R"dl(test.dl:3:26: error: the batch lies on axis 0 of f32[4, 1] and on axis 1 of f32[4]
+R"dl(test.dl:3:26: error: the batch is axis 0 of f32[4, 1] and axis 0 of f32[4], and axes meet from the right
   z = reshape(y, (N, 1)) + y
-                         ^
+                         ^ reshape one: f32[4] by reshape(x, (N, 1)), or the other to (N,)
 )dl", {}},
 {"InnerSizesOfAProduct", "y = flatten(x) @ zeros((10, 3))",
 R"dl(test.dl:2:18: error: shapes f32[4, 192] and f32[10, 3] do not fit: the inner sizes are 192 and 10
@@ -559,7 +560,7 @@ R"dl(test.dl:2:59: error: the float 0.5 is no element of i32[4, 3, 8, 8]
 {"GatherOverTheBatch", "y = gather(x, i32(zeros((2,))))",
 R"dl(test.dl:2:14: error: gather cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = gather(x, i32(zeros((2,))))
-             ^
+             ^ each sample is computed by itself: take another axis
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"ScatterAddOfShapes", "y = scatter_add(zeros((5, 3)), i32(zeros((2,))), zeros((3, 3)))",
@@ -608,9 +609,9 @@ R"dl(test.dl:2:12: error: there is no element 3, axis 1 has 3
            ^
 )dl", {}},
 {"TensorIndexTooMany", "y = x[:, 0, 1, 2, ::2]",
-R"dl(test.dl:2:21: error: there is no axis 4, the tensor has 4
+R"dl(test.dl:2:21: error: there is no axis 4, the tensor f32[4, 3, 8, 8] has 4
   y = x[:, 0, 1, 2, ::2]
-                    ^~~
+                    ^~~ one subscript an axis: leave this out
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"TensorIndexStep", "y = x[:, ::-1]",
@@ -621,7 +622,7 @@ R"dl(test.dl:2:12: error: the step of a slice is 1 or more, found -1
 {"TensorIndexOfBatch", "y = x[1:]",
 R"dl(test.dl:2:7: error: '[ ]' cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = x[1:]
-      ^~~~~
+      ^~~~~ the batch stays whole: x[:, 0]
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"AttributeNotAvailable", "y = x |> conv2d(8, 3, precision=f16)",

@@ -56,6 +56,56 @@ assert range(3) == [0, 1, 2] and range(1, 4) == s and range(3, 0, -1) == reverse
 assert enumerate(["a"]) == [(0, "a")] and zip([1, 2], [3, 4]) == [(1, 3), (2, 4)])");
 }
 
+TEST(Language, ListsAreMadeOfWhatEachTurnGives) {
+  expectAccepted(R"(assert [2 * i for i in range(3)] == [0, 2, 4] and [i for i in []] == []
+assert [i for i in range(6) if i % 2 == 1] == [1, 3, 5] and [1 for _ in range(2)] == [1, 1]
+assert [a + b for a, b in zip([1, 2], [3, 4])] == [4, 6] and [i for i in [3, 3]] == [3, 3]
+assert [a + b + c for a, (b, c) in [(1, (2, 3))]] == [6]
+assert [[i * j for j in range(i)] for i in range(3)] == [[], [0], [0, 2]]
+assert [[i for i in range(i)] for i in range(3)] == [[], [0], [0, 1]]
+assert [if i > 0 then i else -1 for i in range(2) if not false] == [-1, 1]
+assert [n for n in if true then [1] else [2]] == [1] and len([
+  i
+  for i in range(4)
+]) == 4
+i = 7
+assert [i for i in range(2)] == [0, 1] and i == 7)");
+}
+
+/// As in the body of a 'for': counted in the scope around, or in one of the label's.
+TEST(Language, ListsNameLayersAsLoopsDo) {
+  Compiled compiled(inModel(R"(a = [linear(x, 8) for _ in range(2)]
+b = [x |> linear(8) for i in range(3) as tower if i != 1]
+x = concat(a) + concat(b) |> stack([_ for _ in range(2)], axis=1) |> reshape((N, 3, 2, 2, 8, 8)) |> sum((2, 3))
+parts = []
+for i in range(2) { parts = parts + [linear(x, 8, name=format("own{}", i))] }
+x = concat(parts))"));
+  EXPECT_EQ(compiled.diagnostics(), "");
+  EXPECT_EQ(compiled.weights(),
+            (std::vector<std::string>{
+                "linear1.weight 8x8", "linear1.bias 8", "linear2.weight 8x8", "linear2.bias 8",
+                "tower1.linear1.weight 8x8", "tower1.linear1.bias 8", "tower3.linear1.weight 8x8",
+                "tower3.linear1.bias 8", "own0.weight 8x8", "own0.bias 8", "own1.weight 8x8",
+                "own1.bias 8", "linear3.weight 10x384", "linear3.bias 10"}));
+}
+
+/// Sequences do not change, whatever is appended to a shorter one of the same list.
+TEST(Language, AppendingLeavesOtherSequencesAsTheyAre) {
+  expectAccepted(R"(s = [0]
+for i in range(1, 9) { s = s + [i] }
+t = s + [10]
+u = s + [11, 12]
+v = s + s
+w = t[:3] + [13]
+assert s == range(9) and t == range(9) + [10] and u[9:] == [11, 12] and len(v) == 18 and w == [0, 1, 2, 13]
+n = [s]
+for i in range(3) { n = n + [n, s] }
+assert len(n) == 7 and len(n[1]) == 1 and len(n[5]) == 5 and n[6] == s
+r = [1]
+for i in r { r = r + [i + 1] }
+assert r == [1, 2])");
+}
+
 TEST(Language, ShapesAreNumbers) {
   expectAccepted(
       R"(assert channels(x) == 3 and size(x, -1) == 8 and shape(x) == (N, 3, 8, 8) and rank(x) == 4)");

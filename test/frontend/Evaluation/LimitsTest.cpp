@@ -60,10 +60,23 @@ TEST(Limits, LoopBombsEndSoon) {
        {"repeat 1000000000 { x = relu(x) }",
         "repeat 1000 { repeat 1000 { repeat 1000 { a = 1 } } }",
         "for i in range(1000000000) { x = relu(x) }", "s = [1]\nrepeat 60 { s = s + s }",
-        "s = [1]\nrepeat 5000 { s = [s, s] }"}) {
+        "s = [1]\nrepeat 5000 { s = [s, s] }",
+        "s = [[0 for i in range(1000)] for j in range(1000)]",
+        "s = [[[i for i in range(100)] for j in range(100)] for k in range(100)]",
+        "s = [1]\nrepeat 2000 { s = s + [s + [1]] }"}) {
     EXPECT_LT(secondsOf(inModel(body), &diagnostics), 1) << body;
     EXPECT_NE(diagnostics.find("error: "), std::string::npos) << body;
   }
+}
+
+/// The limit is what is kept, and not what was copied on the way.
+TEST(Limits, ListsOfManyPartsAreMadeInLinearSpace) {
+  EXPECT_LT(secondsOf(inModel("s = []\nfor i in range(20000) { s = s + [i] }\n"
+                              "t = []\nfor i in range(20000) { t = t + [(i, [i, 2])] }\n"
+                              "assert len(s) == 20000 and t[7] == (7, [7, 2])\n"
+                              "assert [2 * i for i in range(20000)][19999] == 39998\n"
+                              "x = concat([x for i in range(3073)])")),
+            2);
 }
 
 TEST(Limits, TenThousandLayersTakeLessThanTwoSeconds) {

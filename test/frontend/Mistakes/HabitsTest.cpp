@@ -283,10 +283,10 @@ R"dl(test.dl:2:9: error: expected a statement, found '->'
   y = x -> relu
         ^~ a pipe is '|>'
 )dl", {}},
-{"Comprehension", R"dl(s = [2 * i for i in range(3)])dl",
-R"dl(test.dl:2:14: error: expected ',' or ']', found 'for'
-  s = [2 * i for i in range(3)]
-             ^~~ a list is built by a loop: s = s + [x]
+{"Generator", R"dl(s = (2 * i for i in range(3)))dl",
+R"dl(test.dl:2:14: error: expected ',' or ')', found 'for'
+  s = (2 * i for i in range(3))
+             ^~~ a list stands in '[ ]': [f(i) for i in s]
 )dl", {}},
 {"DoubleSlash", R"dl(y = linear(x, 20 // 2))dl",
 R"dl(test.dl:2:13: error: this '(' is not closed; line 3 begins a new statement

@@ -78,7 +78,7 @@ train M {
 )dl",
 R"dl(test.dl:2:15: error: M returns f32[4, 10], declared is f32[4, 11]
   return x |> linear(10)
-              ^~~~~~~~~~
+              ^~~~~~~~~~ where f32[N, 10] is meant, declare it
 test.dl:1:26: note: declared here
 )dl", {}},
 {"WrongResultCount", R"dl(model M(x: f32[N, 3]) -> (a: f32[N, 10], b: f32[N, 10]) {
@@ -109,7 +109,7 @@ train M {
 )dl",
 R"dl(test.dl:4:7: error: 'x' is u8[4, 3], declared is f32[4, 3]
 train M {
-      ^
+      ^ f32(...) casts it
 test.dl:1:12: note: declared here
 )dl", {}},
 {"ConstantOfItself", R"dl(a = b

@@ -289,7 +289,7 @@ infer M -> (p: f32[N, 11]) { return output }
 )dl",
 R"dl(test.dl:10:30: error: 'p' is f32[1, 10], declared is f32[1, 11]
 infer M -> (p: f32[N, 11]) { return output }
-                             ^~~~~~~~~~~~~
+                             ^~~~~~~~~~~~~ where f32[N, 10] is meant, declare it
 test.dl:10:16: note: declared here
 )dl", {}},
 {"InferUnknownModel", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {

@@ -257,13 +257,14 @@ R"dl(test.dl:2:19: error: logical_not expects a bool tensor, found the bool true
 {"SoftmaxOverTheBatch", R"dl(y = softmax(x, axis=0))dl",
 R"dl(test.dl:2:15: error: softmax cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = softmax(x, axis=0)
-              ^
+              ^ each sample is computed by itself: take another axis
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"SoftmaxAxis", R"dl(y = softmax(x, axis=4))dl",
-R"dl(test.dl:2:23: error: there is no axis 4, the tensor has 4
+R"dl(test.dl:2:23: error: there is no axis 4, the tensor f32[4, 3, 8, 8] has 4
   y = softmax(x, axis=4)
-                      ^
+                      ^ it has axes 0 to 3, or from the end -1 to -4
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"NormOfIntegers", R"dl(y = norm(i32(x)))dl",
 R"dl(test.dl:2:12: error: norm expects a floating-point tensor, found i32[4, 3, 8, 8]
@@ -271,14 +272,15 @@ R"dl(test.dl:2:12: error: norm expects a floating-point tensor, found i32[4, 3, 
            ^~~~~~ cast it with f32(...)
 )dl", {}},
 {"ArgmaxAxis", R"dl(y = argmax(x, 7))dl",
-R"dl(test.dl:2:17: error: there is no axis 7, the tensor has 4
+R"dl(test.dl:2:17: error: there is no axis 7, the tensor f32[4, 3, 8, 8] has 4
   y = argmax(x, 7)
-                ^
+                ^ it has axes 0 to 3, or from the end -1 to -4
+test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"ArgmaxOverTheBatch", R"dl(y = argmax(x, 0))dl",
 R"dl(test.dl:2:14: error: argmax cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = argmax(x, 0)
-             ^
+             ^ each sample is computed by itself: take another axis
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"OneHotOfZero", R"dl(y = one_hot(argmax(x, 1), 0))dl",
@@ -325,7 +327,7 @@ R"dl(test.dl:2:7: error: batch_norm expects a tensor of rank 2 or more, found f3
 {"BatchNormAcrossTheBatch", R"dl(y = x |> transpose((1, 0, 2, 3)) |> batch_norm)dl",
 R"dl(test.dl:2:12: error: batch_norm cannot work across the batch, axis 1 of f32[3, 4, 8, 8]
   y = x |> transpose((1, 0, 2, 3)) |> batch_norm
-           ^~~~~~~~~~~~~~~~~~~~~~~
+           ^~~~~~~~~~~~~~~~~~~~~~~ the batch stands first: f32[N, ...]
 test.dl:2:12: note: the batch comes from this transpose
 )dl", {}},
 {"LstmOfPixels", R"dl(y = x |> lstm(8))dl",
@@ -336,7 +338,7 @@ R"dl(test.dl:2:7: error: lstm expects a tensor of steps, samples and channels, f
 {"LstmOverTheBatch", R"dl(y = x[:, 0] |> lstm(8))dl",
 R"dl(test.dl:2:7: error: lstm cannot work across the batch, axis 0 of f32[4, 8, 8]
   y = x[:, 0] |> lstm(8)
-      ^~~~~~~
+      ^~~~~~~ batch_first=true takes [N, T, channels]
 test.dl:2:7: note: the batch comes from this '[ ]'
 )dl", {}},
 {"LstmOfNoStep", R"dl(y = zeros((0, 4, 3)) |> lstm(8))dl",
@@ -478,7 +480,7 @@ R"dl(test.dl:2:15: error: softmax of no elements: the shape is f32[4, 0, 8, 8]
 {"FlippedBatch", R"dl(y = flip(x, 0))dl",
 R"dl(test.dl:2:15: error: flip cannot work across the batch, axis 0 of f32[4, 3, 8, 8]
   y = flip(x, 0)
-              ^
+              ^ each sample is computed by itself: take another axis
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"BinaryTarget", R"dl(y = sigmoid_cross_entropy(x, "yes"))dl",
@@ -498,12 +500,12 @@ static const ErrorCase metrics[] = {
 {"PerplexityTwice", R"dl(  metric p = 2 * perplexity(output, label))dl",
 R"dl(test.dl:9:16: error: a metric must be a sum of multiples of means over the batch, so that partial batches and ranks add up
   metric p = 2 * perplexity(output, label)
-               ^
+               ^ perplexity is finished after the last batch: a metric of its own
 )dl", {}},
 {"PerplexityOfASum", R"dl(  metric p = perplexity(output, label) + mean(output))dl",
 R"dl(test.dl:9:40: error: a metric must be a sum of multiples of means over the batch, so that partial batches and ranks add up
   metric p = perplexity(output, label) + mean(output)
-                                       ^
+                                       ^ perplexity is finished after the last batch: a metric of its own
 )dl", {}},
 };
 // clang-format on
