@@ -363,8 +363,11 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
 
 json::Object ReportBuilder::build() {
   int64_t parameters = 0, parameterBytes = 0, stateBytes = 0;
-  json::Array derived;
+  json::Array derived, training;
   for (auto variable : module.getOps<exec::VariableOp>()) {
+    if (auto how = variable->getAttrOfType<StringAttr>("exec.training"))
+      training.push_back(json::Object{{"parameter", variable.getSymName().str()},
+                                      {"training", how.getValue().str()}});
     int64_t end = variable.getOffset() + variable.getBytes();
     stateBytes = std::max(stateBytes, exec::alignUp(end));
     if (variable.getRole() == program::Role::Parameter) {
@@ -394,6 +397,8 @@ json::Object ReportBuilder::build() {
                       {"schedules", std::move(schedules)}};
   if (!derived.empty())
     report["derived"] = std::move(derived);
+  if (!training.empty())
+    report["training"] = std::move(training);
   return report;
 }
 
@@ -787,6 +792,17 @@ static void printCode(const json::Array &code, llvm::raw_ostream &out) {
   table.print(out);
 }
 
+static void printTraining(const json::Array &training, llvm::raw_ostream &out) {
+  Table table;
+  table.add({"parameter", "trains otherwise", ""});
+  for (const json::Value &value : training) {
+    const json::Object &row = *value.getAsObject();
+    table.add({row.getString("parameter")->str(), row.getString("training")->str(), ""});
+  }
+  out << '\n';
+  table.print(out);
+}
+
 void printReport(const json::Value &report, llvm::raw_ostream &out) {
   const json::Object &all = *report.getAsObject();
   StringRef model = all.getString("model").value_or("");
@@ -802,6 +818,8 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
     printSchedules(*schedules, out);
   if (const json::Array *derived = all.getArray("derived"))
     printDerived(*derived, out);
+  if (const json::Array *training = all.getArray("training"))
+    printTraining(*training, out);
   if (const json::Array *fallbacks = all.getArray("fallbacks"))
     printFallbacks(*fallbacks, out);
   if (const json::Array *slow = all.getArray("slow"))

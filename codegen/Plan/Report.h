@@ -24,6 +24,9 @@ namespace dlc::codegen {
 ///       (estimated); where the batch is divided batch_parts and divided_seconds, which that adds
 ///     layers, one a record in order: layer, stage, shape (first result), layout (of it, where it
 ///       is not row-major: "nhwc"), parameters, flops, bytes, activation_bytes, kernel
+///   training, one a parameter that does not train as its optimizer says: parameter, training ("lr
+///   x
+///     10, decay x 0", "frozen")
 ///   schedules, one a kernel: kernel, schedule ("library: cuDNN + bias + ReLU")
 ///   fallbacks, one a convolution's kernel that does not run as it is asked to: kernel, layers,
 ///     wanted, reason; slow, one a kernel of loops of last resort: kernel, layers, reason, and the

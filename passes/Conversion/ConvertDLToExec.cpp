@@ -19,9 +19,13 @@ namespace dlc {
 
 static exec::VariableOp convertVariable(dl::VariableOp op, const StateLayout &state) {
   OpBuilder builder(op);
-  return exec::VariableOp::create(builder, op.getLoc(), op.getSymName(), op.getType(), op.getRole(),
-                                  op.getInit(), op.getOfAttr(), state.getOffset(op.getSymName()),
-                                  program::storageBytes(op.getTensorType()));
+  auto variable = exec::VariableOp::create(
+      builder, op.getLoc(), op.getSymName(), op.getType(), op.getRole(), op.getInit(),
+      op.getOfAttr(), state.getOffset(op.getSymName()), program::storageBytes(op.getTensorType()));
+  // For the report: what the frontend says of how it trains.
+  if (Attribute training = op->getAttr("dl.training"))
+    variable->setAttr("exec.training", training);
+  return variable;
 }
 
 namespace {

@@ -91,7 +91,8 @@ Status Trainer::prepareSteps() {
                      {},
                      MetricSums(entry),
                      MetricSums(entry),
-                     {}});
+                     {},
+                     1});
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
@@ -131,7 +132,24 @@ Status Trainer::applySchedule(Step &step) {
   double factor = step.plateau.factor() * scheduleFactor(step.schedule, time);
   if (overRanks)
     factor *= ranksFactor(step.schedule, ranks().ranks(), time);
+  step.factor = factor;
   return applyFactor(*step.context, factor, options.overrides);
+}
+
+/// Scalars of a step begin with its name; those of a single one need none.
+std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const {
+  std::vector<std::pair<std::string_view, double>> rates;
+  for (const ScalarInfo &scalar : state->module()->plan().scalars)
+    for (const Step &step : steps) {
+      const std::string_view name = step.context->entry().name;
+      const std::string prefix = name == "train_step" ? "" : concat(name, ".");
+      if (!scalar.scheduled || !scalar.name.starts_with(prefix + "optimizer"))
+        continue;
+      const auto given = options.overrides.find(std::string(scalar.name));
+      const double base = given == options.overrides.end() ? scalar.value : given->second;
+      rates.emplace_back(scalar.name, base * step.factor);
+    }
+  return rates;
 }
 
 /// A plateau waits for a metric that evaluations yield.
@@ -423,7 +441,7 @@ Status Trainer::runEpoch(TrainObserver &observer) {
 /// Closes an epoch that is complete; one that is not (out of steps, told to stop) stays open for a
 /// resumption.
 Status Trainer::finishEpoch(TrainObserver &observer) {
-  EpochReport report{position, epochSamples, epochMetrics(), epochSeconds, {}};
+  EpochReport report{position, epochSamples, epochMetrics(), epochSeconds, {}, learningRates()};
   const bool complete = position.position == loader->batches(false);
   if (complete) {
     ++position.epoch;

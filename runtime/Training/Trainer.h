@@ -64,6 +64,8 @@ struct EpochReport {
   MetricValues train;
   double seconds;
   std::optional<EvaluateReport> test;
+  /// The learning rates of the last update, by the names of their scalars.
+  std::vector<std::pair<std::string_view, double>> rates;
 };
 
 /// Hears how a run goes. Called on the thread that trains.
@@ -118,6 +120,7 @@ private:
   Status checkPlateaus() const;
   ScheduleTime scheduleTime(const Step &step) const;
   Status applySchedule(Step &step);
+  std::vector<std::pair<std::string_view, double>> learningRates() const;
   bool severalTrain() const;
   void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);
@@ -148,6 +151,8 @@ private:
     MetricSums batchSums, epochSums;
     /// Values of the last batch.
     MetricValues last;
+    /// On the learning rates of the last update.
+    double factor = 1;
   };
 
   /// A batch whose runs were started. A device that works by itself is given the next one before

@@ -179,6 +179,18 @@ std::string printableLines(std::string_view text) {
   return lines;
 }
 
+/// How parameters train that do not as their optimizer says, into their rows.
+void addTraining(Json &variables, const Json &report) {
+  const auto rows = report.find("training");
+  if (rows == report.end() || !rows->is_array())
+    return;
+  for (const Json &row : *rows)
+    for (Json &variable : variables)
+      if (row.is_object() && row.contains("parameter") && row.contains("training") &&
+          row["parameter"] == variable["name"])
+        variable["training"] = row["training"];
+}
+
 Json describe(const Module &module, bool records) {
   const Plan &plan = module.plan();
   const dlc_note &note = module.note();
@@ -222,6 +234,7 @@ Json describe(const Module &module, bool records) {
     all["records"] = describeRecords(plan);
   Json report = Json::parse(plan.report, nullptr, /*allow_exceptions=*/false);
   all["report"] = report.is_discarded() ? Json() : report;
+  addTraining(all["variables"], all["report"]);
   if (const auto rows = all["report"].find("entries"); rows != all["report"].end())
     for (Json &entry : all["entries"])
       for (const Json &row : *rows)
@@ -315,9 +328,10 @@ void printEntries(const Json &entries) {
 }
 
 void printVariables(const Json &variables) {
-  Table table({"variable", "type", "role"});
+  Table table({"variable", "type", "role", "trains otherwise"});
   for (const Json &variable : variables)
-    table.add({text(variable["name"]), shapeText(variable), text(variable["role"])});
+    table.add({text(variable["name"]), shapeText(variable), text(variable["role"]),
+               variable.contains("training") ? text(variable["training"]) : ""});
   std::puts("\nvariables");
   table.print();
 }

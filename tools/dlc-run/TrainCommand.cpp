@@ -86,7 +86,7 @@ public:
     if (report.test)
       line +=
           (averaged ? "  test of the averages " : "  test ") + metricsText(report.test->metrics);
-    bar.finish(line);
+    bar.finish(line + ratesText(report));
   }
 
   void onCheckpointFailed(const Status &reason) override {
@@ -106,9 +106,20 @@ public:
   }
 
 private:
+  /// A single rate needs no name of its own.
+  static std::string ratesText(const EpochReport &report) {
+    std::string text;
+    for (const auto &[name, rate] : report.rates)
+      text +=
+          concat("  ", report.rates.size() == 1 ? "learning_rate" : name) + printf(" %.4g", rate);
+    return text;
+  }
+
   Json describe(const EpochReport &report) const {
     Json line = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
     addMetrics(line, report.train);
+    for (const auto &[name, rate] : report.rates)
+      line["learning_rates"][std::string(name)] = rate;
     if (report.test)
       addMetrics(line, report.test->metrics, "test_");
     if (report.test && averaged)

@@ -32,11 +32,18 @@ static std::string placeOf(dl::VariableOp variable) {
   return place ? withoutLibrary(place.getFilename()) + ":" + std::to_string(place.getLine()) : "";
 }
 
+/// "lr x 10, decay x 0", "frozen"; empty where it trains as its optimizer says.
+static StringRef trainingOf(dl::VariableOp variable) {
+  auto training = variable->getAttrOfType<StringAttr>("dl.training");
+  return training ? training.getValue() : StringRef();
+}
+
 std::string listNames(ModuleOp module) {
-  size_t names = 0, types = 0;
+  size_t names = 0, types = 0, places = 0;
   for (auto variable : module.getOps<dl::VariableOp>()) {
     names = std::max(names, variable.getSymName().size());
     types = std::max(types, describe(variable.getTensorType()).size());
+    places = std::max(places, placeOf(variable).size());
   }
   std::string text;
   for (auto variable : module.getOps<dl::VariableOp>()) {
@@ -46,7 +53,8 @@ std::string listNames(ModuleOp module) {
                                   << "  "
                                   << llvm::left_justify(program::stringifyRole(variable.getRole()),
                                                         9)
-                                  << "  " << placeOf(variable);
+                                  << "  " << llvm::left_justify(placeOf(variable), places) << "  "
+                                  << trainingOf(variable);
     text += StringRef(row).rtrim().str() + "\n";
   }
   return text;
@@ -72,13 +80,14 @@ void checkNames(ModuleOp module, StringRef path, StringRef list,
       columns.push_back(rest.take_front(rest.find("  ")).rtrim());
       rest = rest.drop_front(std::min(rest.size(), rest.find("  ")));
     }
-    if (columns.size() != 3 && columns.size() != 4) {
+    // Behind the place stands how it trains, which may change.
+    if (columns.size() < 3 || columns.size() > 5) {
       engine.error({}, path + ":" + llvm::Twine(i + 1) +
                            ": expected a line of --emit=names, found '" + line.take_front(60) +
                            "'");
       return;
     }
-    rows[columns[0]] = {columns[1], columns[2], columns.size() == 4 ? columns[3] : "",
+    rows[columns[0]] = {columns[1], columns[2], columns.size() >= 4 ? columns[3] : "",
                         unsigned(i + 1)};
   }
   auto is = [](const llvm::Twine &type, StringRef role, StringRef place) {

@@ -102,6 +102,20 @@ static dl::ClipAttr clipAttribute(mlir::MLIRContext *context, const Value &value
                            mlir::Builder(context).getF64FloatAttr((*plan)->number("limit")));
 }
 
+/// "lr x 10, decay x 0", of what is not 1.
+static std::string describeTraining(const UpdateSettings &settings) {
+  std::string described;
+  for (auto [what, factor] :
+       {std::pair("lr x ", settings.lrMult), {"decay x ", settings.decayMult}})
+    if (factor != 1) {
+      std::string number = text(factor);
+      llvm::StringRef shortest = number;
+      shortest.consume_back(".0");
+      described += (described.empty() ? "" : ", ") + (what + shortest).str();
+    }
+  return described;
+}
+
 /// Sets `updates` of a train entry: those of its targets that the loss depends on.
 static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &optimizer,
                        llvm::ArrayRef<Variable *> targets, const StepStatement *step) {
@@ -120,6 +134,9 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
         !read.contains(variable->key) || !llvm::is_contained(targets, variable.get()))
       continue;
     variable->isTrained = true;
+    if (std::string described = describeTraining(settings);
+        !described.empty() && !llvm::is_contained(variable->training, described))
+      variable->training.push_back(std::move(described));
     moves |= settings.lrMult != 0;
     updates.push_back(dl::UpdateAttr::get(
         context, mlir::FlatSymbolRefAttr::get(context, variable->key),

@@ -2,6 +2,8 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "frontend/DL/Sections/Sections.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace dlc::frontend {
 
 using namespace ast;
@@ -56,11 +58,19 @@ void SectionCompiler::checkVariableNames() {
 
 void SectionCompiler::writeVariables() {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(module.getBody());
-  for (const auto &variable : program.variables)
-    dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
-                           mlir::TypeAttr::get(variable->type),
-                           program::RoleAttr::get(builder.getContext(), variable->role),
-                           variable->init, mlir::FlatSymbolRefAttr());
+  bool trains = llvm::any_of(program.variables, [](const auto &each) { return each->isTrained; });
+  for (const auto &variable : program.variables) {
+    auto op =
+        dl::VariableOp::create(builder, variable->location, builder.getStringAttr(variable->key),
+                               mlir::TypeAttr::get(variable->type),
+                               program::RoleAttr::get(builder.getContext(), variable->role),
+                               variable->init, mlir::FlatSymbolRefAttr());
+    std::string training = llvm::join(variable->training, " or ");
+    if (trains && variable->role == program::Role::Parameter && !variable->isTrained)
+      training = variable->settings.frozen ? "frozen" : "not trained";
+    if (!training.empty())
+      op->setAttr("dl.training", builder.getStringAttr(training));
+  }
   for (const StateVariable &state : program.states)
     dl::VariableOp::create(builder, state.location, builder.getStringAttr(state.name),
                            mlir::TypeAttr::get(state.type),
