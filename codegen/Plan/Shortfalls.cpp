@@ -17,7 +17,8 @@ namespace dlc::codegen {
 llvm::StringMap<llvm::SetVector<StringRef>> findLayers(ModuleOp module) {
   llvm::StringMap<llvm::SetVector<StringRef>> layers;
   module.walk([&](exec::LaunchOp launch) {
-    layers[launch.getKernel()].insert(exec::getRecordName(launch.getLoc()));
+    if (launch.getPart() != exec::Part::Preparation)
+      layers[launch.getKernel()].insert(exec::getRecordName(launch.getLoc()));
   });
   return layers;
 }
@@ -140,7 +141,7 @@ class Warnings {
 public:
   explicit Warnings(ModuleOp module) : module(module), layers(findLayers(module)) {}
 
-  /// "conv1/forward, conv2/forward and 3 more" stands in front of `text`.
+  /// "conv1, conv2, conv3 and 4 more: " stands in front of `text`.
   void add(exec::KernelOp kernel, const std::string &text) {
     auto known = llvm::find_if(said, [&](const auto &one) { return one.first == text; });
     if (known == said.end())
@@ -156,7 +157,7 @@ private:
 };
 } // namespace
 
-/// "conv1/forward, conv2/forward, conv3/forward and 4 more"
+/// "conv1, conv2, conv2/backward_filter and 4 more"
 static std::string listLayers(ArrayRef<StringRef> layers) {
   const size_t most = 3, shown = layers.size() > most + 1 ? most : layers.size();
   std::string text = llvm::join(layers.take_front(shown), ", ");
@@ -174,6 +175,8 @@ void Warnings::emit() {
   });
   llvm::MapVector<Attribute, SmallVector<std::string>> textsAt;
   for (const auto &[text, named] : said) {
+    if (named.empty())
+      continue;
     const Location place = places.at(named.front());
     LocationAttr inSource = place->findInstanceOf<FileLineColLoc>();
     textsAt[inSource ? inSource : LocationAttr(place)].push_back(listLayers(named.getArrayRef()) +

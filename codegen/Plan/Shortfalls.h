@@ -37,8 +37,8 @@ std::vector<SlowKernel> findSlowKernels(mlir::ModuleOp module, KernelSelector &s
 /// Warns of both, once a reason, with the layers, at the place of the first.
 void warnOfShortfalls(mlir::ModuleOp module, KernelSelector &selector);
 
-/// The layers that launch each kernel, by its symbol, in the order in which they run:
-/// "conv1/forward".
+/// The layers and stages that launch each kernel, but for what is only prepared, by its symbol, in
+/// the order in which they run: "conv1", "conv1/backward_data".
 llvm::StringMap<llvm::SetVector<llvm::StringRef>> findLayers(mlir::ModuleOp module);
 
 } // namespace dlc::codegen

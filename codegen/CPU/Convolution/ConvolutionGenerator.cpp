@@ -405,6 +405,9 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
   case ConvolutionAlgorithm::Gemm:
     if (isPointwise(*p) && p->direction == Direction::BackwardFilter && p->groups > 1)
       return "its filter's gradient is a product for each group";
+    if (isPointwise(*p))
+      return p->hasBlocks() ? "its images lie in blocks of channels"
+                            : "what is fused around it needs single elements";
     return "it is no product of pixels: a filter of 1x1, stride 1 and no padding";
   case ConvolutionAlgorithm::FFT: {
     std::string refusal = fourierRefusal(*p);
