@@ -156,7 +156,8 @@ def DL_LocalResponseNormOp
     c - size / 2 to c - size / 2 + size - 1; those beyond the border count as 0.
     `%y = dl.local_response_norm %x size = 5 alpha = 1.0e-04 beta = 0.75 k = 2.0 :
     tensor<2x12x6x6xf32>`
-    (C1) x has rank 3 or more. (C2) size is 1 or more, alpha 0 or more, k above 0. Gradient, with b the divisor's base and the sum over all channels j that x[c] counts for:
+    (C1) x has rank 3 or more. (C2) size is 1 or more, alpha 0 or more, k above 0. Gradient, with b
+    the divisor's base and the sum over all channels j that x[c] counts for:
     dx[c] = dy[c] b[c]^-beta - 2 alpha beta / size * x[c] sum_j dy[j] x[j] b[j]^(-beta - 1).
     Composite.
   }];
