@@ -31,8 +31,8 @@ llvm::SmallVector<llvm::StringRef> skeletonsOf(const KernelSpec &spec);
 /// also stores the results in front of the anchor. Fails where they cannot be printed.
 mlir::FailureOr<AnchorForm> describeAnchor(KernelText &text, bool storesFront = false);
 
-/// Adds `name`(axes..., v): finishes all results at the anchor's element and stores them, also those
-/// in front of the anchor that have an element there. Fails if one of them needs the anchor
+/// Adds `name`(axes..., v): finishes all results at the anchor's element and stores them, also
+/// those in front of the anchor that have an element there. Fails if one of them needs the anchor
 /// elsewhere, or is padded, or if there are sums beside the anchor or reductions behind it.
 mlir::LogicalResult addStore(KernelText &text, const AnchorForm &form, llvm::StringRef name);
 /// The same of a convolution with reductions behind it, in float32 and for each channel:

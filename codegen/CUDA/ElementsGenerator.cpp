@@ -47,8 +47,8 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
   }
   // Far behind every other generator.
   candidate.handicap = 1e-2f;
-  candidate.cost = candidate.handicap +
-                   gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
+  candidate.cost =
+      candidate.handicap + gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
   return {candidate};
 }
 

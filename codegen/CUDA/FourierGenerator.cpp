@@ -8,8 +8,8 @@
 //
 // It reads filters of ten times the numbers that minimal filtering makes of them, so it is for few
 // channels, large images or large filters. It errs 1.6e-7 to 2.0e-7 where sums in order err 2.1e-7
-// to 9.4e-7 (FourierTest.cpp); --math=strict leaves it out, since each output of a tile is a sum over
-// all of its pixels.
+// to 9.4e-7 (FourierTest.cpp); --math=strict leaves it out, since each output of a tile is a sum
+// over all of its pixels.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/LibraryCalls.h"

@@ -30,7 +30,8 @@ static std::string refusalOf(RankedTensorType type, StringRef read) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (storedTypeName(type.getElementType()).empty())
-    stream << "it " << read << " " << type << ", and CUDA kernels have no " << type.getElementType();
+    stream << "it " << read << " " << type << ", and CUDA kernels have no "
+           << type.getElementType();
   else if (const int64_t elements = program::PhysicalLayout::get(type).elements;
            elements >= std::numeric_limits<int32_t>::max())
     stream << "it " << read << " " << type << " of " << elements
@@ -41,7 +42,8 @@ static std::string refusalOf(RankedTensorType type, StringRef read) {
 
 /// Why no kernel holds what the spec reads, writes or computes on the way; empty if one can.
 static std::string tensorRefusal(const KernelSpec &spec) {
-  for (auto [types, read] : {std::pair(spec.operandTypes(), "reads"), {spec.resultTypes(), "writes"}})
+  for (auto [types, read] :
+       {std::pair(spec.operandTypes(), "reads"), {spec.resultTypes(), "writes"}})
     for (RankedTensorType type : types)
       if (std::string refusal = refusalOf(type, read); !refusal.empty())
         return refusal;

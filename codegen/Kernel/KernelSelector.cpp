@@ -86,10 +86,10 @@ static std::string dropTooMany(std::vector<GeneratedCandidate> &all) {
     most = std::max(most, tasks);
     return tasks > mostTasks;
   });
-  return most > mostTasks ? llvm::formatv("it would be {0} tasks, and a launch has {1} at most",
-                                          most, mostTasks)
-                                .str()
-                          : "";
+  return most > mostTasks
+             ? llvm::formatv("it would be {0} tasks, and a launch has {1} at most", most, mostTasks)
+                   .str()
+             : "";
 }
 
 /// Leaves only those of the algorithm, if there are any.

@@ -248,9 +248,9 @@ bool codegen::errsLikeSums(const std::array<dl::WindowAxis, 3> &axes, int64_t ou
   return outputs == 2 && std::max(axes[1].kernel, axes[2].kernel) == 3;
 }
 
-/// Whether each result of F(outputs, taps), or of the filter's gradient by its transpose, comes from
-/// those of the image that its formula has. What the sums of a transform share is left aside: no
-/// row of those that err like sums is made of another's.
+/// Whether each result of F(outputs, taps), or of the filter's gradient by its transpose, comes
+/// from those of the image that its formula has. What the sums of a transform share is left aside:
+/// no row of those that err like sums is made of another's.
 static bool keepsToFormula(int64_t outputs, int64_t taps, bool ofFilter) {
   const WinogradTransform t(outputs, taps);
   const TransformMatrix result = ofFilter ? t.filter.transposed() : t.output;

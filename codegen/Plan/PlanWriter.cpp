@@ -241,7 +241,8 @@ void PlanWriter::addAlternative(size_t number, size_t buffers, SmallVectorImpl<P
   for (auto [i, phase] : llvm::enumerate(selected.candidate.phases)) {
     uint32_t row = addKernel(selected.symbols[i], phase.scratchBytes, buffers, selected.key,
                              {other, unsigned(i)});
-    others.push_back({row, static_cast<uint32_t>(phase.tasks), nullptr, 0, phase.sideBytes, DLC_IF_REFUSED, call});
+    others.push_back({row, static_cast<uint32_t>(phase.tasks), nullptr, 0, phase.sideBytes,
+                      DLC_IF_REFUSED, call});
   }
   setFigures(selected.flops, selected.bytes, others);
   llvm::append_range(rows, others);

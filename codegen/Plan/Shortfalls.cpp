@@ -71,10 +71,11 @@ std::vector<Fallback> findFallbacks(ModuleOp module, KernelSelector &selector) {
     const ConvolutionAlgorithm wanted = wantedAlgorithm(*spec, target);
     if (std::string refusal = algorithmRefusal(*spec, wanted, offer, target); !refusal.empty()) {
       const GeneratedCandidate *chosen = findChosen(kernel, offer);
-      std::string taken = !chosen ? "other code"
-                          : chosen->candidate.algorithm
-                              ? dl::stringifyConvolutionAlgorithm(*chosen->candidate.algorithm).str()
-                              : chosen->generator->name().str();
+      std::string taken =
+          !chosen ? "other code"
+          : chosen->candidate.algorithm
+              ? dl::stringifyConvolutionAlgorithm(*chosen->candidate.algorithm).str()
+              : chosen->generator->name().str();
       all.push_back({kernel, dl::stringifyConvolutionAlgorithm(wanted).str(), taken, refusal});
     }
     auto *cpu = std::get_if<CpuTarget>(&target);
@@ -161,9 +162,8 @@ private:
 static std::string listLayers(ArrayRef<StringRef> layers) {
   const size_t most = 3, shown = layers.size() > most + 1 ? most : layers.size();
   std::string text = llvm::join(layers.take_front(shown), ", ");
-  return shown == layers.size()
-             ? text
-             : text + " and " + std::to_string(layers.size() - shown) + " more";
+  return shown == layers.size() ? text
+                                : text + " and " + std::to_string(layers.size() - shown) + " more";
 }
 
 /// Directions of a layer have one place in the source, where what is said of the first has the
@@ -195,8 +195,9 @@ void warnOfShortfalls(ModuleOp module, KernelSelector &selector) {
     warnings.add(fallback.kernel,
                  fallback.taken + ", not " + fallback.wanted + ": " + fallback.reason);
   for (SlowKernel &slow : findSlowKernels(module, selector))
-    warnings.add(slow.kernel, llvm::formatv("plain loops, {0:F0}% of {1}'s estimated time: {2}",
-                                            100 * slow.share, slow.entry.getSymName(), slow.reason));
+    warnings.add(slow.kernel,
+                 llvm::formatv("plain loops, {0:F0}% of {1}'s estimated time: {2}",
+                               100 * slow.share, slow.entry.getSymName(), slow.reason));
   warnings.emit();
 }
 

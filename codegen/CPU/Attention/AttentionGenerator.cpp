@@ -114,8 +114,7 @@ SmallVector<Candidate> AttentionGenerator::candidates(const KernelSpec &spec,
     return {};
   const bool backward = isa<dl::AttentionBackwardOp>(spec.anchorOp());
   dl::AttentionForm form = dl::AttentionForm::get(spec.anchorOp());
-  if (!hasFastCode(spec) ||
-      form.heads * form.queries * form.depth * form.width == 0)
+  if (!hasFastCode(spec) || form.heads * form.queries * form.depth * form.width == 0)
     return {};
   AttentionSchedule schedule = chooseSchedule(form, target, backward);
   AttentionPlan plan(spec.anchorOp(), schedule, target.vectorBytes / 4);

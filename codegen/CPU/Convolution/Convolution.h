@@ -52,15 +52,15 @@ void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value
 
 /// Forward and backward data; nothing where the schedule's offsets into the image do not fit its
 /// tables: those of blocks of channels in place, of some hundred million pixels each.
-std::optional<Candidate> dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
-                        const CpuTarget &target);
+std::optional<Candidate> dataCandidate(const ConvolutionProblem &problem,
+                                       const DataSchedule &schedule, const CpuTarget &target);
 mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
                                         const CpuTarget &target, llvm::StringRef symbol,
                                         mlir::ModuleOp module, const ConvolutionProblem &problem);
 
 /// Backward filter; nothing in the same case.
-std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem, const FilterSchedule &schedule,
-                          const CpuTarget &target);
+std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem,
+                                         const FilterSchedule &schedule, const CpuTarget &target);
 mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                           const CpuTarget &target, llvm::StringRef symbol,
                                           mlir::ModuleOp module, const ConvolutionProblem &problem);

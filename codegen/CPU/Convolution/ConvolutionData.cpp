@@ -304,8 +304,9 @@ int64_t DataPlan::accumulatorElements() const {
   return (strips * geometry.columnPhases() * schedule.bandCols * boxSize() + lanes) * width;
 }
 
-std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &problem, const DataSchedule &schedule,
-                                 const CpuTarget &target) {
+std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &problem,
+                                                const DataSchedule &schedule,
+                                                const CpuTarget &target) {
   const MachineModel machine(target);
   DataPlan plan(problem, schedule, machine.lanes);
   if (!plan.fitsTables())

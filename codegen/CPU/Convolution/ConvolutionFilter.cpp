@@ -179,7 +179,8 @@ SmallVector<int64_t> FilterPlan::tapOffsets() const {
 }
 
 std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &problem,
-                                   const FilterSchedule &schedule, const CpuTarget &target) {
+                                                  const FilterSchedule &schedule,
+                                                  const CpuTarget &target) {
   const MachineModel machine(target);
   FilterPlan plan(problem, schedule, machine.lanes);
   if (!plan.fitsTables())
@@ -446,9 +447,8 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
       if (schedule.inPlace)
         arguments.push_back(laterOf(task, next, call, rows));
       if (plan.skipsLines())
-        arguments[2] =
-            e.select(isOfX(task, call), offsets,
-                     e.table("offsets_y", plan.offsets(/*laterAsX=*/false)));
+        arguments[2] = e.select(isOfX(task, call), offsets,
+                                e.table("offsets_y", plan.offsets(/*laterAsX=*/false)));
       LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     });
   });

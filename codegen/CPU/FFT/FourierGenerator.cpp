@@ -5,8 +5,8 @@
 // Overlap-save: a tile of n x n pixels gives those n - taps + 1 outputs that its edges do not wrap
 // into. Tiles, blocks and products are Winograd's (WinogradData.cpp, WinogradFilter.cpp), with
 // complex numbers. n is even, 8 to 32, whatever fits the image; filters have up to 24 taps along an
-// axis. Refuses what fourierRefusal names, and everything under --math=strict: each output of a tile
-// is a sum over all of its pixels, whatever the formula has.
+// axis. Refuses what fourierRefusal names, and everything under --math=strict: each output of a
+// tile is a sum over all of its pixels, whatever the formula has.
 //
 // Errors against float64 in 1e-7, root of the mean square of the difference as part of that of the
 // result, uniform inputs, 32 channels and 64 filters, images of 13x15, as FourierTest.cpp records

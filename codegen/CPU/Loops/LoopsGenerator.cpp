@@ -60,8 +60,7 @@ SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
   const double operationsPerSecond = 1e8;
   candidate.isSlow = true;
   candidate.handicap = 1e-3f;
-  candidate.cost =
-      candidate.handicap + double(spec.flops() + spec.bytes()) / operationsPerSecond;
+  candidate.cost = candidate.handicap + double(spec.flops() + spec.bytes()) / operationsPerSecond;
   return {candidate};
 }
 

@@ -263,8 +263,8 @@ void DataPhase::clearRest(Value tiles, Value tilePanels) {
 void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) {
   SmallVector<int64_t> offsets;
   for (int64_t channel = 0; channel < sizes.sourceChannels; ++channel)
-    offsets.push_back(
-        channel / e.lanes * sizes.parts * schedule.rows * e.lanes + channel % e.lanes);
+    offsets.push_back(channel / e.lanes * sizes.parts * schedule.rows * e.lanes +
+                      channel % e.lanes);
   Value table = e.table("offsets", offsets), steps = e.constant(sizes.sourceChannels);
   Value fresh = e.number(0, e.b.getI1Type());
   e.loop(sizes.points, [&](Value point) {
