@@ -74,8 +74,8 @@ TEST(Fourier, Refuses) {
 
 // Against float64, uniform inputs in [-1, 1), 32 channels. A transform turns what it is given
 // without making it larger, and the sums at its points are short (FourierGenerator.cpp has the
-// figures): it errs less than a sum of one product after the other in each direction. What direct convolution errs depends on the blocks that it sums by, and
-// so on the machine.
+// figures): it errs less than a sum of one product after the other in each direction. What direct
+// convolution errs depends on the blocks that it sums by, and so on the machine.
 TEST(Fourier, ErrsLessThanSumsInOrder) {
   const char *directions[] = {"forward", "backward data", "backward filter"};
   for (int taps : {3, 5, 11}) {
