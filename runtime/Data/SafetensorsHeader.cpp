@@ -193,12 +193,14 @@ static Status checkDistinct(const std::vector<StoredTensor> &tensors) {
   return {};
 }
 
-/// The tensors must fill the data: no overlap, no hole, nothing left over.
+/// The tensors must fill the data: no overlap, no hole, nothing left over. Those without elements
+/// stay in the header's order.
 static Status checkCoverage(std::vector<StoredTensor> &tensors, uint64_t dataStart,
                             uint64_t dataBytes) {
-  std::sort(tensors.begin(), tensors.end(), [](const StoredTensor &a, const StoredTensor &b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
-  });
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [](const StoredTensor &a, const StoredTensor &b) {
+                     return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
+                   });
   uint64_t expected = dataStart;
   for (const StoredTensor &tensor : tensors) {
     if (tensor.offset != expected)
