@@ -36,6 +36,30 @@ TEST(CudaProduct, Matmul) {
   checkCudaKernel(product(3, 5, 4, 7, true, false), rounding, "cuda-elements");
 }
 
+/// A result that does not need the product is stored with those that do, where it has an element
+/// for each of theirs: also behind sums that are split, and behind a convolution.
+TEST(CudaProduct, ResultsInFront) {
+  for (const char *k : {"19", "1030"}) {
+    const std::string a = "tensor<12x" + std::string(k) + "xf32>",
+                      b = "tensor<" + std::string(k) + "x21xf32>", c = "tensor<12x21xf32>";
+    checkCudaKernel({a + ", " + b + ", " + c, c + ", " + c,
+                     "^bb0(%a: " + a + ", %b: " + b + ", %r: " + c +
+                         "):\n %0 = dl.matmul %a, %b : " + a + ", " + b +
+                         "\n %1 = dl.exp %r : " + c + "\n %2 = dl.subtract %0, %1 : " + c +
+                         "\n dl.yield %1, %2 : " + c + ", " + c},
+                    rounding, "cuda-product");
+  }
+  checkCudaKernel({"tensor<2x3x8x8xf32>, tensor<5x3x3x3xf32>, tensor<2x5x6x6xf32>",
+                   "tensor<2x5x6x6xf32>, tensor<2x5x6x6xf32>", R"(
+^bb0(%x: tensor<2x3x8x8xf32>, %w: tensor<5x3x3x3xf32>, %r: tensor<2x5x6x6xf32>):
+  %0 = dl.convolution %x, %w strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1
+    : tensor<2x3x8x8xf32>, tensor<5x3x3x3xf32>
+  %1 = dl.exp %r : tensor<2x5x6x6xf32>
+  %2 = dl.subtract %0, %1 : tensor<2x5x6x6xf32>
+  dl.yield %1, %2 : tensor<2x5x6x6xf32>, tensor<2x5x6x6xf32>)"},
+                  rounding, "cuda-product");
+}
+
 namespace {
 struct Convolution {
   std::string x, w, y, attributes;
