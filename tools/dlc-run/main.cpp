@@ -77,7 +77,7 @@ void CommandLine::refuse(CLI::App *command, std::function<Status()> check) {
 void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
   command
       ->add_option("--device", flags.device,
-                   "cpu, cuda (untried on GPUs) or simt (CUDA on the CPU); default: the module's")
+                   "cpu, cuda (untried) or simt (CUDA on the CPU); default: the module's")
       ->type_name("DEVICE")
       ->check(oneOf({"cpu", "cuda", "simt"}));
   addDeviceDetails(command, flags);
