@@ -67,7 +67,7 @@ TEST(Safetensors, WritesManyEmptyTensors) {
   TemporaryFolder folder;
   std::vector<StoredTensor> tensors;
   for (int i = 0; i < 100; ++i)
-    tensors.push_back({concat("empty", i), DLC_F32, {uint64_t(i), 0}, 0, 0});
+    tensors.push_back({"empty" + std::to_string(i), DLC_F32, {uint64_t(i), 0}, 0, 0});
   auto writer = SafetensorsWriter::create(folder.path("t"), tensors, {});
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   ASSERT_TRUE(writer->commit().ok());
