@@ -149,11 +149,9 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
     collect(cpuGenerators(), spec, *cpu, all);
   else
     collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
-  offer.refusal = dropTooMany(all);
-  if (offer.refusal.empty())
-    offer.refusal = cpu ? cpuRefusal(spec) : cudaRefusal(spec);
-  if (llvm::any_of(all, [](const auto &one) { return !one.candidate.isSlow; }))
-    offer.refusal.clear();
+  const std::string tooMany = dropTooMany(all);
+  if (llvm::all_of(all, [](const auto &one) { return one.candidate.isSlow; }))
+    offer.refusal = !tooMany.empty() ? tooMany : cpu ? cpuRefusal(spec) : cudaRefusal(spec);
   const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, generatedFor);
   auto hasWanted = [&] {
     return llvm::any_of(

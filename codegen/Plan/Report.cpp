@@ -440,10 +440,11 @@ static json::Array buildFallbacks(ModuleOp module, KernelSelector &selector) {
 }
 
 /// The same of kernels without fast code.
-static json::Array buildSlowKernels(ModuleOp module, KernelSelector &selector) {
+static json::Array buildSlowKernels(ModuleOp module, KernelSelector &selector,
+                                    ArrayRef<SelectedKernel> selected) {
   auto layers = findLayers(module);
   json::Array rows;
-  for (const SlowKernel &slow : findSlowKernels(module, selector)) {
+  for (const SlowKernel &slow : findSlowKernels(module, selector, selected)) {
     exec::KernelOp kernel = slow.kernel;
     exec::ProgramOp entry = slow.entry;
     rows.push_back(json::Object{{"kernel", kernel.getSymName().str()},
@@ -464,11 +465,11 @@ json::Value buildReport(ModuleOp module, KernelSelector &selector,
   report["target"] = targetName(target);
   if (json::Array fallbacks = buildFallbacks(module, selector); !fallbacks.empty())
     report["fallbacks"] = std::move(fallbacks);
-  if (json::Array slow = buildSlowKernels(module, selector); !slow.empty())
+  if (json::Array slow = buildSlowKernels(module, selector, selected); !slow.empty())
     report["slow"] = std::move(slow);
   if (auto *cuda = std::get_if<CudaTarget>(&target)) {
     report["math"] = mathName(cuda->math);
-    report["code"] = buildCode(selected, compiled);
+    report["code"] = buildCode(selected.take_front(compiled.size()), compiled);
     if (!cuda->architectures.empty()) {
       if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
         report["nvrtc"] = (*nvrtc)->version();

@@ -38,7 +38,8 @@ namespace dlc::codegen {
 /// A kernel that knows no axes sees its tensors in the order of memory, and so is its shape. FLOPs
 /// count a multiply and an add as two; parameters are those that the record is the first of the
 /// entry to read; activation_bytes is what it writes into the arena. Sizes in bytes.
-/// `selected` and `compiled` are the module's kernels, or empty where they have not been compiled.
+/// `selected` are the module's kernels, `compiled` their code, or empty where they have not been
+/// compiled.
 llvm::json::Value buildReport(mlir::ModuleOp module, KernelSelector &selector,
                               llvm::ArrayRef<SelectedKernel> selected = {},
                               llvm::ArrayRef<CompiledKernel> compiled = {});

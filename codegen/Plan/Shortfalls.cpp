@@ -39,8 +39,6 @@ static const GeneratedCandidate *findChosen(exec::KernelOp kernel, const KernelO
 static std::string algorithmRefusal(const KernelSpec &spec, ConvolutionAlgorithm wanted,
                                     const KernelOffer &offer, const Target &target) {
   auto *cuda = std::get_if<CudaTarget>(&target);
-  if (wanted == ConvolutionAlgorithm::Heuristic)
-    return "";
   if (cuda && !cudaHasAlgorithm(wanted))
     return "CUDA has algorithms of its own";
   if (offer.lacksWorkspace)
@@ -60,6 +58,15 @@ static StringRef layoutRefusal(const KernelSpec &spec, const CpuTarget &target) 
   return axes == 1 ? "it has one spatial dimension" : "it has three spatial dimensions";
 }
 
+/// An algorithm, or the generator of what is none.
+static std::string describeCode(const GeneratedCandidate *chosen) {
+  if (!chosen)
+    return "other code";
+  return chosen->candidate.algorithm
+             ? dl::stringifyConvolutionAlgorithm(*chosen->candidate.algorithm).str()
+             : chosen->generator->name().str();
+}
+
 std::vector<Fallback> findFallbacks(ModuleOp module, KernelSelector &selector) {
   const Target &target = selector.target();
   std::vector<Fallback> all;
@@ -67,16 +74,12 @@ std::vector<Fallback> findFallbacks(ModuleOp module, KernelSelector &selector) {
     FailureOr<KernelSpec> spec = KernelSpec::get(kernel.getBlock());
     if (failed(spec) || spec->anchor() != Anchor::Convolution)
       continue;
-    const KernelOffer &offer = selector.offer(*spec);
     const ConvolutionAlgorithm wanted = wantedAlgorithm(*spec, target);
-    if (std::string refusal = algorithmRefusal(*spec, wanted, offer, target); !refusal.empty()) {
-      const GeneratedCandidate *chosen = findChosen(kernel, offer);
-      std::string taken =
-          !chosen ? "other code"
-          : chosen->candidate.algorithm
-              ? dl::stringifyConvolutionAlgorithm(*chosen->candidate.algorithm).str()
-              : chosen->generator->name().str();
-      all.push_back({kernel, dl::stringifyConvolutionAlgorithm(wanted).str(), taken, refusal});
+    if (wanted != ConvolutionAlgorithm::Heuristic) {
+      const KernelOffer &offer = selector.offer(*spec);
+      if (std::string refusal = algorithmRefusal(*spec, wanted, offer, target); !refusal.empty())
+        all.push_back({kernel, dl::stringifyConvolutionAlgorithm(wanted).str(),
+                       describeCode(findChosen(kernel, offer)), refusal});
     }
     auto *cpu = std::get_if<CpuTarget>(&target);
     if (StringRef refusal = cpu ? layoutRefusal(*spec, *cpu) : ""; !refusal.empty())
@@ -90,7 +93,10 @@ std::vector<Fallback> findFallbacks(ModuleOp module, KernelSelector &selector) {
 // Code that is fast
 //===------------------------------------------------------------------------------------------===//
 
-std::vector<SlowKernel> findSlowKernels(ModuleOp module, KernelSelector &selector) {
+std::vector<SlowKernel> findSlowKernels(ModuleOp module, KernelSelector &selector,
+                                        ArrayRef<SelectedKernel> selected) {
+  if (llvm::none_of(selected, [](const SelectedKernel &one) { return one.candidate.isSlow; }))
+    return {};
   llvm::MapVector<Operation *, SlowKernel> slow;
   llvm::DenseMap<Operation *, double> handicaps;
   for (auto kernel : module.getOps<exec::KernelOp>()) {
@@ -103,8 +109,6 @@ std::vector<SlowKernel> findSlowKernels(ModuleOp module, KernelSelector &selecto
     if (chosen && chosen->candidate.isSlow)
       slow[kernel] = {kernel, chosen->pinned ? "the plan says so" : offer.refusal, {}, 0};
   }
-  if (slow.empty())
-    return {};
   /// By the reason: the entry in which it costs the most.
   std::map<std::string, std::pair<double, exec::ProgramOp>> worst;
   const SymbolTable symbols(module);
@@ -189,12 +193,13 @@ void Warnings::emit() {
   }
 }
 
-void warnOfShortfalls(ModuleOp module, KernelSelector &selector) {
+void warnOfShortfalls(ModuleOp module, KernelSelector &selector,
+                      ArrayRef<SelectedKernel> selected) {
   Warnings warnings(module);
   for (const Fallback &fallback : findFallbacks(module, selector))
     warnings.add(fallback.kernel,
                  fallback.taken + ", not " + fallback.wanted + ": " + fallback.reason);
-  for (SlowKernel &slow : findSlowKernels(module, selector))
+  for (SlowKernel &slow : findSlowKernels(module, selector, selected))
     warnings.add(slow.kernel,
                  llvm::formatv("plain loops, {0:F0}% of {1}'s estimated time: {2}",
                                100 * slow.share, slow.entry.getSymName(), slow.reason));

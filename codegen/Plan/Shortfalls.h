@@ -32,10 +32,13 @@ struct SlowKernel {
 };
 
 /// Those of them for a reason that costs an entry more than a hundredth of its estimated seconds.
-std::vector<SlowKernel> findSlowKernels(mlir::ModuleOp module, KernelSelector &selector);
+/// `selected` are the module's kernels.
+std::vector<SlowKernel> findSlowKernels(mlir::ModuleOp module, KernelSelector &selector,
+                                        llvm::ArrayRef<SelectedKernel> selected);
 
 /// Warns of both, once a reason, with the layers, at the place of the first.
-void warnOfShortfalls(mlir::ModuleOp module, KernelSelector &selector);
+void warnOfShortfalls(mlir::ModuleOp module, KernelSelector &selector,
+                      llvm::ArrayRef<SelectedKernel> selected);
 
 /// The layers and stages that launch each kernel, but for what is only prepared, by its symbol, in
 /// the order in which they run: "conv1", "conv1/backward_data".

@@ -349,7 +349,7 @@ llvm::Error ModuleTuner::label(ModuleOp fused, KernelSelector &selector) {
   FailureOr<std::vector<SelectedKernel>> kernels = planModule(fused, selector, pipeline);
   if (failed(kernels))
     return passFailed();
-  warnOfShortfalls(fused, selector);
+  warnOfShortfalls(fused, selector, *kernels);
   llvm::StringMap<std::string> hashes; ///< by the kernel's symbol
   for (const SelectedKernel &kernel : *kernels)
     hashes[kernel.symbol] = problemHash(kernel.text);

@@ -341,7 +341,7 @@ LogicalResult Driver::compileTarget() {
       codegen::planModule(*module, *selectors.used, pipeline);
   if (failed(kernels) || failed(warnOfMisfits()))
     return failure();
-  codegen::warnOfShortfalls(*module, *selectors.used);
+  codegen::warnOfShortfalls(*module, *selectors.used, *kernels);
   if (engine.hasErrors()) // where a warning is one
     return failure();
   switch (options.emit) {
@@ -368,15 +368,14 @@ LogicalResult Driver::compileTarget() {
 /// Kernels are compiled for what only their code tells: the registers of cubins.
 LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
   auto *cuda = std::get_if<codegen::CudaTarget>(&target);
-  json::Value report = nullptr;
+  std::vector<codegen::CompiledKernel> compiled;
   if (cuda && !cuda->architectures.empty()) {
-    auto compiled = codegen::compileKernels(kernels, target, compilation());
-    if (!compiled)
-      return check(compiled.takeError());
-    report = codegen::buildReport(*module, *selectors.used, kernels, *compiled);
-  } else {
-    report = codegen::buildReport(*module, *selectors.used);
+    auto all = codegen::compileKernels(kernels, target, compilation());
+    if (!all)
+      return check(all.takeError());
+    compiled = std::move(*all);
   }
+  const json::Value report = codegen::buildReport(*module, *selectors.used, kernels, compiled);
   std::string text;
   llvm::raw_string_ostream stream(text);
   codegen::printReport(report, stream);
