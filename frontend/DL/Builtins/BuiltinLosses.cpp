@@ -32,12 +32,7 @@ static std::string hintForColumn(Call &call, const Tensor &logits, int64_t axis)
   if (axis >= label.rank() || label.shape()[axis] != 1 ||
       without(logits.shape(), axis) != without(label.shape(), axis))
     return "";
-  std::string shape;
-  for (auto [i, size] : llvm::enumerate(label.shape())) {
-    bool isBatch = label.batch.isPlain() && int64_t(i) == label.batch.axis;
-    if (int64_t(i) != axis)
-      shape += (shape.empty() ? "" : ", ") + (isBatch ? "N" : std::to_string(size));
-  }
+  const std::string shape = sizesWithBatch(label, axis);
   llvm::StringRef source = call.evaluator.shortText(call.rangeOf("label"));
   return ("class numbers have no axis of classes: " + spelling(label.dtype()) + "[" + shape +
           "], or reshape(" + (source.empty() ? "label" : source) + ", (" + shape +

@@ -99,12 +99,17 @@ std::string describe(mlir::RankedTensorType type) {
 }
 
 std::string withBatch(const Tensor &tensor) {
-  std::string text = spelling(tensor.dtype()).str() + "[";
+  return (spelling(tensor.dtype()) + "[" + sizesWithBatch(tensor) + "]").str();
+}
+
+std::string sizesWithBatch(const Tensor &tensor, int64_t leftOut) {
+  std::string text;
   for (auto [i, size] : llvm::enumerate(tensor.shape())) {
     bool isBatch = tensor.batch.isPlain() && int64_t(i) == tensor.batch.axis;
-    text += (i ? ", " : "") + (isBatch ? "N" : std::to_string(size));
+    if (int64_t(i) != leftOut)
+      text += (text.empty() ? "" : ", ") + (isBatch ? "N" : std::to_string(size));
   }
-  return text + "]";
+  return text;
 }
 
 std::string joinSizes(llvm::ArrayRef<int64_t> sizes) {

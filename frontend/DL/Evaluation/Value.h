@@ -111,6 +111,8 @@ struct Tensor {
 std::string describe(mlir::RankedTensorType type);
 /// "f32[N, 3, 224, 224]", as one would declare it.
 std::string withBatch(const Tensor &tensor);
+/// Its sizes alone, but for one axis: "N, 224, 224".
+std::string sizesWithBatch(const Tensor &tensor, int64_t leftOut = -1);
 /// "224x224"
 std::string joinSizes(llvm::ArrayRef<int64_t> sizes);
 

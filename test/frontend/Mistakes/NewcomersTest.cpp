@@ -340,108 +340,6 @@ R"dl(test.dl:2:10: error: linear cannot work across the batch, axis 1 of f32[784
          ^~~~~ the batch stands first: f32[N, ...]
 test.dl:1:11: note: 'image' is declared here
 )dl", {}},
-{"AStarForABlock",
-R"dl(block Tower(x) { return x |> linear(20) |> linear(10) }
-model Net(image: f32[N, 784]) -> f32[N, 10] {
-  return Tower(image) |> Tower
-}
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  parameters "Tower1.*" { lr_mult = 2 }
-  optimizer = sgd(learning_rate=0.1)
-  batch = 32
-}
-)dl",
-R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
-  parameters "Tower1.*" { lr_mult = 2 }
-             ^~~~~~~~~~ '*' is one part of a name: "Tower1.**" matches 4
-)dl", {}},
-{"ThreeStars",
-R"dl(block Tower(x) { return x |> linear(20) |> linear(10) }
-model Net(image: f32[N, 784]) -> f32[N, 10] {
-  return Tower(image) |> Tower
-}
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  parameters "***" { lr_mult = 2 }
-  optimizer = sgd(learning_rate=0.1)
-  batch = 32
-}
-)dl",
-R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
-  parameters "***" { lr_mult = 2 }
-             ^~~~~ '*' is one part of a name: "**" matches 8
-)dl", {}},
-{"ASlipInAPattern",
-R"dl(block Tower(x) { return x |> linear(20) |> linear(10) }
-model Net(image: f32[N, 784]) -> f32[N, 10] {
-  return Tower(image) |> Tower
-}
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  parameters "Towr1.**" { lr_mult = 2 }
-  optimizer = sgd(learning_rate=0.1)
-  batch = 32
-}
-)dl",
-R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
-  parameters "Towr1.**" { lr_mult = 2 }
-             ^~~~~~~~~~ nearest names: 'Tower1.linear1.bias', 'Tower1.linear2.bias'
-)dl", {}},
-{"TheBiasOfAllLayers",
-R"dl(block Tower(x) { return x |> linear(20) |> linear(10) }
-model Net(image: f32[N, 784]) -> f32[N, 10] {
-  return Tower(image) |> Tower
-}
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  parameters "bias" { lr_mult = 2 }
-  optimizer = sgd(learning_rate=0.1)
-  batch = 32
-}
-)dl",
-R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
-  parameters "bias" { lr_mult = 2 }
-             ^~~~~~ did you mean "**.bias"?
-)dl", {}},
-{"ALayerThatIsNotThere",
-R"dl(block Tower(x) { return x |> linear(20) |> linear(10) }
-model Net(image: f32[N, 784]) -> f32[N, 10] {
-  return Tower(image) |> Tower
-}
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  parameters "Tower1.linear3.*" { lr_mult = 2 }
-  optimizer = sgd(learning_rate=0.1)
-  batch = 32
-}
-)dl",
-R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
-  parameters "Tower1.linear3.*" { lr_mult = 2 }
-             ^~~~~~~~~~~~~~~~~~ nearest names: 'Tower1.linear1.bias', 'Tower1.linear2.bias'
-)dl", {}},
-{"StarsForParts",
-R"dl(block Tower(x) { return x |> linear(20) |> linear(10) }
-model Net(image: f32[N, 784]) -> f32[N, 10] {
-  return Tower(image) |> Tower
-}
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  parameters "*.linear2.*.*" { lr_mult = 2 }
-  optimizer = sgd(learning_rate=0.1)
-  batch = 32
-}
-)dl",
-R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
-  parameters "*.linear2.*.*" { lr_mult = 2 }
-             ^~~~~~~~~~~~~~~ '*' is one part of a name: "**.linear2.**.**" matches 4
-)dl", {}},
 {"TheBatchAsANumber",
 R"dl(model Net(image: f32[32, 784]) -> f32[10] {
   return image |> linear(10)
@@ -516,6 +414,58 @@ a = 1 / 0
       ^
 )dl", {}},
 };
+
+// The groups of a model with two layers in each of two blocks.
+static const ErrorCase groups[] = {
+{"AStarForABlock", R"dl(parameters "Tower1.*" { lr_mult = 2 })dl",
+R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
+  parameters "Tower1.*" { lr_mult = 2 }
+             ^~~~~~~~~~ '*' is one part of a name: "Tower1.**" matches 4
+)dl", {}},
+{"ThreeStars", R"dl(parameters "***" { lr_mult = 2 })dl",
+R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
+  parameters "***" { lr_mult = 2 }
+             ^~~~~ '*' is one part of a name: "**" matches 8
+)dl", {}},
+{"ASlipInAPattern", R"dl(parameters "Towr1.**" { lr_mult = 2 })dl",
+R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
+  parameters "Towr1.**" { lr_mult = 2 }
+             ^~~~~~~~~~ nearest names: 'Tower1.linear1.bias', 'Tower1.linear2.bias'
+)dl", {}},
+{"TheBiasOfAllLayers", R"dl(parameters "bias" { lr_mult = 2 })dl",
+R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
+  parameters "bias" { lr_mult = 2 }
+             ^~~~~~ did you mean "**.bias"?
+)dl", {}},
+{"ALayerThatIsNotThere", R"dl(parameters "Tower1.linear3.*" { lr_mult = 2 })dl",
+R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
+  parameters "Tower1.linear3.*" { lr_mult = 2 }
+             ^~~~~~~~~~~~~~~~~~ nearest names: 'Tower1.linear1.bias', 'Tower1.linear2.bias'
+)dl", {}},
+{"StarsForParts", R"dl(parameters "*.linear2.*.*" { lr_mult = 2 })dl",
+R"dl(test.dl:8:14: error: the pattern matches none of the 8 parameters
+  parameters "*.linear2.*.*" { lr_mult = 2 }
+             ^~~~~~~~~~~~~~~ '*' is one part of a name: "**.linear2.**.**" matches 4
+)dl", {}},
+};
 // clang-format on
 
+/// A model of two towers of two layers, and a train section with `group` in line 8.
+static std::string inTowers(llvm::StringRef group) {
+  return R"(block Tower(x) { return x |> linear(20) |> linear(10) }
+model Net(image: f32[N, 784]) -> f32[N, 10] {
+  return Tower(image) |> Tower
+}
+train Net {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  )" + group.str() +
+         R"(
+  optimizer = sgd(learning_rate=0.1)
+  batch = 32
+}
+)";
+}
+
 TEST(Mistakes, OfNewcomers) { checkErrors(files); }
+TEST(Mistakes, OfNewcomersInGroups) { checkErrors(groups, inTowers); }
