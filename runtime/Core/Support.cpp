@@ -121,6 +121,11 @@ std::string numberText(double number) {
   return std::isnan(number) ? "not a number" : concat(number);
 }
 
+std::string decimalText(double number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr};
+}
+
 std::string exactText(double number) {
   char digits[64];
   return {digits,

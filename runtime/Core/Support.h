@@ -128,6 +128,9 @@ bool takeSpace(std::string_view &text, const char *end);
 /// For messages: a number without the sign that a NaN may have.
 std::string numberText(double number);
 
+/// The shortest decimal that is read as the same number.
+std::string decimalText(double number);
+
 /// A number in hexadecimal, so that reading it back gives its bits.
 std::string exactText(double number);
 

@@ -5,7 +5,6 @@
 #include "runtime/Data/SampleShape.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -44,11 +43,6 @@ static Status noField(const EntryInfo &entry, const ValueInfo &input, const Data
   return invalid(dataset.name(), ": no array '", names->prefix, input.name, "' for input '",
                  input.name, "' of entry '", entry.name, "'; there are: ", all,
                  names->all[0] == "arr_0" ? "; numpy.savez(FILE, NAME=...) gives names" : "");
-}
-
-static std::string decimalText(double value) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
 }
 
 /// Whether each value of one type is one of the other, or becomes one that is as good: floats are
@@ -101,14 +95,6 @@ static Status checkValues(const Dataset &dataset, const MappedInput &mapped,
                        input.name, "' cannot hold");
     }
   return {};
-}
-
-/// Elements of a sample that lie together in an input.
-static uint64_t elementsTogether(const ValueInfo &input) {
-  uint64_t count = 1;
-  for (size_t axis = input.batchAxis + 1; axis < input.type.shape.size(); ++axis)
-    count *= input.type.shape[axis];
-  return std::max<uint64_t>(count, 1);
 }
 
 /// `number` inputs have been given the text and what follows it.

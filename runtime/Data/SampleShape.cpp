@@ -54,6 +54,14 @@ std::string shapeAdvice(std::span<const uint64_t> found, const ValueInfo &input)
   return {};
 }
 
+bool countsSamples(const EntryInfo &entry, const ValueInfo &value) {
+  return value.batchAxis != DLC_NONE && entry.batch != 0;
+}
+
+uint64_t elementsTogether(const ValueInfo &value) {
+  return std::max<uint64_t>(countOf(std::span(value.type.shape).subspan(value.batchAxis + 1)), 1);
+}
+
 std::vector<uint64_t> sampleShape(const ValueInfo &input) {
   std::vector<uint64_t> shape = input.type.shape;
   if (input.batchAxis < shape.size())

@@ -25,6 +25,12 @@ ShapeFit fitShapes(std::span<const uint64_t> found, std::span<const uint64_t> ex
 /// their numbers. Empty where nothing is known.
 std::string shapeAdvice(std::span<const uint64_t> found, const ValueInfo &input);
 
+/// Whether an axis of a value of the entry counts samples.
+bool countsSamples(const EntryInfo &entry, const ValueInfo &value);
+/// Elements of one sample that lie together: those of the axes behind the one that counts samples;
+/// at least 1.
+uint64_t elementsTogether(const ValueInfo &value);
+
 /// The shape of a sample that an input takes.
 std::vector<uint64_t> sampleShape(const ValueInfo &input);
 /// "f32[N, 32, 32, 3]": any number of samples, counted by axis `batchAxis`.

@@ -2,6 +2,7 @@
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/SampleShape.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Metrics.h"
 
@@ -31,18 +32,6 @@ Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch) 
   return {};
 }
 
-static bool countsSamples(const EntryInfo &entry, const ValueInfo &output) {
-  return output.batchAxis != DLC_NONE && entry.batch != 0;
-}
-
-/// Of what lies together of one sample: behind the axis that counts them.
-static uint64_t rowBytes(const ValueInfo &output) {
-  uint64_t bytes = dtypeSize(output.type.dtype);
-  for (size_t axis = output.batchAxis + 1; axis < output.type.shape.size(); ++axis)
-    bytes *= output.type.shape[axis];
-  return bytes;
-}
-
 Status checkResults(const Context &context, std::span<const uint32_t> samples,
                     std::string_view source) {
   const EntryInfo &entry = context.entry();
@@ -53,7 +42,8 @@ Status checkResults(const Context &context, std::span<const uint32_t> samples,
     std::vector<std::byte> bytes(output.type.logicalBytes());
     DLC_TRY(context.read(i, bytes));
     const bool bySample = countsSamples(entry, output);
-    const uint64_t row = bySample ? rowBytes(output) : bytes.size();
+    const uint64_t size = dtypeSize(output.type.dtype),
+                   row = bySample ? elementsTogether(output) * size : bytes.size();
     for (uint64_t at = 0; at < bytes.size(); at += row) {
       const uint64_t number = bySample ? at / row % entry.batch : 0;
       if (bySample && number >= samples.size())
@@ -63,8 +53,7 @@ Status checkResults(const Context &context, std::span<const uint32_t> samples,
         return failure(StatusCode::Failed, source, ": ",
                        bySample ? concat("sample ", samples[number], ": ") : "", "'", output.name,
                        "' is ",
-                       numberText(loadElement(output.type.dtype,
-                                              &elements[*found * dtypeSize(output.type.dtype)])));
+                       numberText(loadElement(output.type.dtype, &elements[*found * size])));
     }
   }
   return {};

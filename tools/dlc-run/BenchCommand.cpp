@@ -219,7 +219,7 @@ Facts factsOf(const BenchFlags &flags, const Prepared &prepared) {
   const Module &module = *prepared.context->state()->module();
   return {{"the module", hexadecimal(module.note().file_hash)},
           {"--entry", std::string(prepared.context->entry().name)},
-          {"--steps", flags.steps ? std::to_string(*flags.steps) : "none"},
+          {"--steps", optionalText(flags.steps)},
           {"--warm-up", std::to_string(flags.warmUp)},
           {"--trace", flags.trace.empty() ? "none" : "a file"}};
 }

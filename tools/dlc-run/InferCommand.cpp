@@ -7,6 +7,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Data/ArrayDataset.h"
 #include "runtime/Data/ArrayFile.h"
+#include "runtime/Data/SampleShape.h"
 #include "runtime/Training/Evaluate.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
@@ -139,18 +140,13 @@ private:
 // ---------------------------------------------------------------------------------------------
 // Outputs as they are
 
-bool isBySample(const EntryInfo &entry, const ValueInfo &value) {
-  return entry.batch != 0 && value.batchAxis < value.type.shape.size() &&
-         value.type.shape[value.batchAxis] == entry.batch;
-}
-
 /// The outputs of many runs, put together along the axes that count samples.
 class Outputs {
 public:
   Outputs(const EntryInfo &entry, uint64_t samples) : entry(entry) {
     for (const ValueInfo &output : entry.outputs) {
       std::vector<uint64_t> shape = output.type.shape;
-      if (isBySample(entry, output))
+      if (countsSamples(entry, output))
         shape[output.batchAxis] = samples;
       tensors.push_back(makeTensor(output.name, output.type.dtype, std::move(shape)));
     }
@@ -161,20 +157,16 @@ public:
     for (size_t i = 0; i < tensors.size(); ++i) {
       DLC_TRY_ASSIGN(run, readOutput(context, i));
       HostTensor &all = tensors[i];
-      if (!isBySample(entry, entry.outputs[i])) {
+      if (!countsSamples(entry, entry.outputs[i])) {
         all.bytes = std::move(run.bytes);
         continue;
       }
-      const size_t axis = entry.outputs[i].batchAxis;
-      uint64_t outer = 1;
-      for (size_t before = 0; before < axis; ++before)
-        outer *= all.type.shape[before];
-      if (all.bytes.empty())
-        continue;
-      const uint64_t row = all.bytes.size() / outer / all.type.shape[axis];
-      for (uint64_t o = 0; o < outer; ++o)
-        std::memcpy(all.bytes.data() + (o * all.type.shape[axis] + first) * row,
-                    run.bytes.data() + o * entry.batch * row, count * row);
+      const ValueInfo &output = entry.outputs[i];
+      const uint64_t row = elementsTogether(output) * dtypeSize(output.type.dtype),
+                     samples = all.type.shape[output.batchAxis];
+      for (uint64_t outer = 0; outer < run.bytes.size() / (entry.batch * row); ++outer)
+        std::memcpy(all.bytes.data() + (outer * samples + first) * row,
+                    run.bytes.data() + outer * entry.batch * row, count * row);
     }
     return {};
   }
@@ -196,13 +188,9 @@ Status Outputs::check() const {
     if (!found)
       continue;
     std::string where;
-    if (isBySample(entry, entry.outputs[i])) {
-      const size_t axis = entry.outputs[i].batchAxis;
-      uint64_t row = 1;
-      for (size_t behind = axis + 1; behind < type.shape.size(); ++behind)
-        row *= type.shape[behind];
-      where = concat("sample ", *found / row % type.shape[axis], ": ");
-    }
+    if (const ValueInfo &output = entry.outputs[i]; countsSamples(entry, output))
+      where =
+          concat("sample ", *found / elementsTogether(output) % type.shape[output.batchAxis], ": ");
     const std::byte *at = tensors[i].bytes.data() + *found * dtypeSize(type.dtype);
     return failure(StatusCode::Failed, where, "'", tensors[i].name, "' is ",
                    numberText(loadElement(type.dtype, at)));

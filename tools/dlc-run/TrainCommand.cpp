@@ -13,7 +13,6 @@
 #include "tools/dlc-run/TraceFile.h"
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 
@@ -244,12 +243,6 @@ struct Prepared {
   CarriedStates carried;
   Facts facts;
 };
-
-/// The shortest decimal that is read as the same number.
-std::string decimalText(double number) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr};
-}
 
 /// What the ranks must have alike.
 Facts factsOf(const TrainFlags &flags, const Prepared &prepared) {
