@@ -2,7 +2,7 @@
 """Makes the tables of docs/performance.md from records that compare.py, scaling.py and ablation.py left in bench/results.
 
 usage: table.py bench/results/DATE-compare.json             prints the tables
-       table.py --write RECORD... docs/performance.md       puts them between the page's marks for that kind of record
+       table.py --write RECORD... docs/performance.md       puts them between the page's marks for that kind of record, each case once
        table.py --check docs/performance.md                 fails if any are not those of the records that the page names
 """
 import argparse
@@ -132,18 +132,23 @@ def ablation_tables(record):
 KINDS = {"rivals": ("compare", compare_tables), "one_rank_ms": ("scaling", scaling_tables), "variant": ("ablation", ablation_tables)}
 
 
-def load(path):
-    """The kind of a record, and its tables."""
+def load(path, seen=None):
+    """The kind of a record, and its tables. What compare.py has timed stands once on a page, in the tables of the first record that has it."""
     with open(os.path.join(ROOT, path)) as file:
         record = json.load(file)
     for field, (kind, tables) in KINDS.items():
         if record["figures"] and field in record["figures"][0]:
-            return kind, "\n".join(tables(record))
+            if kind == "compare" and seen is not None:
+                case = lambda it: (it["net"], it["batch"], it["entry"])
+                record["figures"] = [it for it in record["figures"] if case(it) not in seen]
+                seen.update(map(case, record["figures"]))
+            return kind, "\n".join(tables(record)) if record["figures"] else ""
     sys.exit(f"table: {path}: expected figures of compare.py, scaling.py or ablation.py")
 
 
 def content(records):
-    return "".join(load(record)[1] + "\n" for record in records)
+    seen = set()
+    return "".join(load(record, seen)[1] + "\n" for record in records)
 
 
 def write(page, text, records):
