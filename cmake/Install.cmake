@@ -13,6 +13,8 @@ function(dlc_install_runtime)
     endif()
   endforeach()
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/dlc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  # As source: a .mod file belongs to one compiler.
+  install(FILES ${CMAKE_SOURCE_DIR}/runtime/fortran/dlc.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlc COMPONENT development)
 
   # Programs write dlc::dlc or dlc::static.
   foreach(library libdlc libdlc-static)

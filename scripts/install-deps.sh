@@ -10,7 +10,7 @@ packages=(
   build-essential cmake ninja-build ccache git ca-certificates python3
   clang-22 clang-format-22 libclang-rt-22-dev lld-22 liblld-22-dev llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libminizip-dev libgtest-dev libgmock-dev
-  libdnnl-dev openmpi-bin libopenmpi-dev iproute2 gnuplot-nox pkgconf
+  libdnnl-dev gfortran openmpi-bin libopenmpi-dev iproute2 gnuplot-nox pkgconf doxygen
 )
 # The versions that fit together; cccl and crt are headers that the others include.
 cuda_packages=(

@@ -113,7 +113,7 @@ def draw(rows, folder):
                 with open(path, "w") as file:
                     file.writelines(json.dumps({"ranks": row["ranks"], axis: row[key]}) + "\n" for row in rows if row["net"] == net and row[key])
                 files.append(f"{name}={path}")
-            output("python3", os.path.join(HERE, "plot.py"), kind, os.path.join(folder, f"{kind}-{net}.svg"), *files)
+            output("python3", os.path.join(os.path.dirname(HERE), "plot.py"), kind, os.path.join(folder, f"{kind}-{net}.svg"), *files)
 
 
 def main():

@@ -21,6 +21,8 @@ static Result<std::shared_ptr<Transport>> openMpi(const TransportOptions &option
 
 Result<std::shared_ptr<Transport>> openTransport(const TransportOptions &options) {
   return guarded([&]() -> Result<std::shared_ptr<Transport>> {
+    if (options.communicator)
+      return openMpi(options);
     const Launched launched = launchedBy();
     if (launched.ranks <= 1)
       return selfTransport();

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <future>
 #include <pthread.h>
@@ -26,11 +26,17 @@ using Clock = std::chrono::steady_clock;
 
 /// Elements of one call of MPI.
 constexpr uint64_t pieceElements = uint64_t(1) << 24;
+/// Of a copy, which then stays in caches.
+constexpr uint64_t copiedBytes = uint64_t(2) << 20;
 /// A sum of so many bytes takes as long as its messages have to wait for each other, not as long as
 /// its bytes.
 constexpr uint64_t smallSum = 16 << 10;
 /// Of a rank's piece of a gather, which goes in one call.
 constexpr uint64_t gatheredBytes = uint64_t(1) << 30;
+
+/// MPI is one for the process, and several transports of a program may be at work: with
+/// MPI_THREAD_SERIALIZED they take turns.
+std::mutex turns;
 
 Status checkMpi(int code, std::string_view what) {
   if (code == MPI_SUCCESS)
@@ -72,6 +78,40 @@ std::string missingRanks() {
                          /*allAreHere=*/number("OMPI_COMM_WORLD_LOCAL_SIZE") == ranks);
 }
 
+/// Whether MPI is as the options need it. Calls nothing but what any thread may call at any time.
+Status examineMpi(const TransportOptions &options) {
+#ifdef OPEN_MPI
+  // Where the program has linked another MPI, that one's functions are found first. The text may be
+  // longer than Open MPI's own limit.
+  char text[8192] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string_view found(text);
+  if (!found.starts_with("Open MPI"))
+    return unsupported("MPI: libdlc_mpi.so was built with Open MPI, and the program has ",
+                       found.substr(0, found.find_first_of(":\n")));
+#endif
+  int initialised = 0, finalised = 0, level = 0;
+  MPI_Initialized(&initialised);
+  MPI_Finalized(&finalised);
+  if (finalised)
+    return unsupported("MPI: was finalised, and cannot be used again by this process");
+  if (!options.communicator)
+    return initialised ? unsupported("MPI: is initialised already; ranks are then those of a "
+                                     "communicator that is handed over")
+                       : Status();
+  if (!initialised)
+    return unsupported("MPI: is not initialised; MPI_Init_thread() with MPI_THREAD_SERIALIZED or "
+                       "more comes before a communicator is handed over");
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_SERIALIZED)
+    return unsupported("MPI: is initialised with ",
+                       level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED",
+                       "; a communicator needs MPI_THREAD_SERIALIZED or more, as a thread of the "
+                       "library's calls MPI");
+  return {};
+}
+
 /// Where kernels keep all processors busy, a thread that wakes up waits until the turn of one of
 /// theirs is over, several milliseconds. From Linux 6.12 on one that asks for shorter turns than
 /// theirs gets the processor at once; others do not heed it.
@@ -91,7 +131,13 @@ void askForShortTurns() {
 
 Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &options) {
   return guarded([&]() -> Result<std::shared_ptr<Transport>> {
+    DLC_TRY(examineMpi(options));
     std::shared_ptr<MpiTransport> transport(new MpiTransport(options));
+    if (options.communicator) {
+      DLC_TRY(transport->examineCommunicator());
+      if (transport->rankCount == 1)
+        return selfTransport();
+    }
     auto ready = std::make_shared<std::promise<Status>>();
     std::future<Status> started = ready->get_future();
     transport->thread =
@@ -99,7 +145,8 @@ Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &op
     // A machine's ranks give up one after the other: the first says that some are missing, and
     // mpirun ends the others before it is their turn.
     const auto turn = 2s * localRank();
-    if (started.wait_for(transport->patience() + turn) != std::future_status::ready) {
+    if (!options.communicator &&
+        started.wait_for(transport->patience() + turn) != std::future_status::ready) {
       // Nothing calls the thread back from MPI, so it is left there with what it works on.
       transport->thread.detach();
       new std::shared_ptr<MpiTransport>(transport);
@@ -112,13 +159,32 @@ Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &op
   });
 }
 
+/// This process and the others of the program's communicator.
+Status MpiTransport::examineCommunicator() {
+  std::lock_guard turn(turns);
+  const MPI_Comm given = MPI_Comm_f2c(*options.communicator);
+  // MPI would end the program.
+  if (!given || given == MPI_COMM_NULL)
+    return unsupported("MPI: ", *options.communicator,
+                       given ? " is MPI_COMM_NULL" : " is no communicator",
+                       "; expected what MPI_Comm_c2f() gives for one");
+  int between = 0, rank = 0, size = 0;
+  DLC_TRY(checkMpi(MPI_Comm_test_inter(given, &between), "asking for the communicator"));
+  if (between)
+    return unsupported("MPI: the communicator is one between two groups; expected one of one");
+  DLC_TRY(checkMpi(MPI_Comm_rank(given, &rank), "asking for the rank"));
+  DLC_TRY(checkMpi(MPI_Comm_size(given, &size), "asking for the ranks"));
+  ownRank = static_cast<unsigned>(rank);
+  rankCount = static_cast<unsigned>(size);
+  return {};
+}
+
 /// Rank 0 tells the others where it listens.
 Status MpiTransport::startWatch() {
   WatchOptions watching{.rank = ownRank, .ranks = rankCount, .timeout = options.timeout};
   watching.onFailure = [this](const Status &reason) { fail(reason); };
-  watching.onWarning = [](std::string_view line) {
-    std::fprintf(stderr, "warning: %.*s\n", static_cast<int>(line.size()), line.data());
-  };
+  if (options.log)
+    watching.onWarning = [this](std::string_view line) { options.log(Severity::Warning, line); };
   std::string address;
   if (ownRank == 0) {
     DLC_TRY_ASSIGN(listening, Watch::listen(watching));
@@ -143,6 +209,10 @@ MpiTransport::~MpiTransport() {
   wanted.notify_all();
   if (thread.joinable())
     thread.join();
+  // The program's calls bring on what is under way, so the copies stay.
+  for (Operation &operation : operations)
+    if (operation.request != MPI_REQUEST_NULL)
+      (void)operation.copy.release();
 }
 
 Status MpiTransport::failureOf() const { return Status(StatusCode::Failed, *failed); }
@@ -165,11 +235,18 @@ Result<Transport::Ticket> MpiTransport::start(const Collective &collective) {
     if (collective.kind == Collective::Kind::Gather &&
         collective.buffer.size() / rankCount > gatheredBytes)
       return invalid(collective.buffer.size(), " bytes are too many to gather");
+    int finalised = 0;
+    if (options.communicator)
+      MPI_Finalized(&finalised);
+    if (finalised)
+      return failure(StatusCode::Failed, "MPI: was finalised before the ranks have left");
     Ticket ticket;
     {
       std::lock_guard lock(mutex);
       if (failed)
         return failureOf();
+      if (left)
+        return failure(StatusCode::Failed, "the ranks have left each other");
       operations.push_back({.collective = collective});
       ticket = firstTicket + operations.size() - 1;
     }
@@ -198,6 +275,8 @@ Status MpiTransport::wait(Ticket ticket) {
       return {};
     if (!inTime && !failed)
       failed = concat("the ranks have waited for each other for ", patience().count(), " s");
+    // From here on MPI and the buffers are the caller's.
+    changed.wait_for(lock, patience(), [&] { return !calling; });
     return failureOf();
   });
 }
@@ -208,12 +287,25 @@ Status MpiTransport::health() const {
 }
 
 Status MpiTransport::leave() {
+  {
+    std::lock_guard lock(mutex);
+    if (left)
+      return {};
+  }
   // A sum ends when all have come.
   double here = 1;
   DLC_TRY(sum(std::span(&here, 1)));
   watch->leave();
-  std::lock_guard lock(mutex);
-  left = true;
+  {
+    std::lock_guard lock(mutex);
+    left = true;
+    stopping = options.communicator.has_value();
+  }
+  // The program may finalise its MPI from here on, however long this lives.
+  if (options.communicator) {
+    wanted.notify_all();
+    thread.join();
+  }
   return {};
 }
 
@@ -231,6 +323,10 @@ enum SumAlgorithm { ScatterAndGather = 3, RecursiveDoubling = 4 };
 /// for another way: to scatter the sum and gather it, 2 log p messages one behind the other, or to
 /// exchange all bytes log p times. Who has set one in the environment gets that; another MPI
 /// chooses for itself.
+///
+/// Only where MPI is the transport's own. The parameter is the process's: where a program sums on
+/// another thread meanwhile, some of its ranks would go one way and some the other. And MPI_T takes
+/// 0.2 s to begin, and in Open MPI changes the thread level that MPI itself has.
 void MpiTransport::letSumsBeChosen() {
   if (std::getenv(concat("OMPI_MCA_", sumParameter).c_str()))
     return;
@@ -253,6 +349,15 @@ void MpiTransport::chooseSum(uint64_t bytes) {
 }
 
 Status MpiTransport::initialise() {
+  DLC_TRY(options.communicator ? join() : initialiseMpi());
+  pthread_getcpuclockid(pthread_self(), &processorClock);
+  std::lock_guard turn(turns);
+  constexpr int commutes = 1;
+  DLC_TRY(checkMpi(MPI_Op_create(addHalves<DLC_BF16>, commutes, &sumBf16), "making a sum"));
+  return checkMpi(MPI_Op_create(addHalves<DLC_F16>, commutes, &sumF16), "making a sum");
+}
+
+Status MpiTransport::initialiseMpi() {
   // Open MPI opens parts of itself that expect its symbols to be there for all.
   dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   int provided = 0, rank = 0, size = 0;
@@ -262,49 +367,110 @@ Status MpiTransport::initialise() {
   DLC_TRY(checkMpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank"));
   DLC_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "asking for the ranks"));
   letSumsBeChosen();
-  pthread_getcpuclockid(pthread_self(), &processorClock);
   ownRank = static_cast<unsigned>(rank);
   rankCount = static_cast<unsigned>(size);
-  for (MPI_Comm &channel : channels) {
+  for (MPI_Comm &channel : std::span(channels.get(), channelCount)) {
     DLC_TRY(checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &channel), "making a channel"));
     MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN);
   }
-  constexpr int commutes = 1;
-  DLC_TRY(checkMpi(MPI_Op_create(addHalves<DLC_BF16>, commutes, &sumBf16), "making a sum"));
-  return checkMpi(MPI_Op_create(addHalves<DLC_F16>, commutes, &sumF16), "making a sum");
+  return {};
+}
+
+/// Makes the channels, each from the one before it. All have come first: while Open MPI makes a
+/// communicator that a process stays away from, the program could make no other.
+Status MpiTransport::join() {
+  MPI_Comm from = MPI_Comm_f2c(*options.communicator);
+  MPI_Request request = MPI_REQUEST_NULL;
+  auto ask = [&](const auto &call) {
+    std::lock_guard turn(turns);
+    return checkMpi(call(), "making a channel");
+  };
+  DLC_TRY(ask([&] { return MPI_Ibarrier(from, &request); }));
+  DLC_TRY(await(request));
+  for (MPI_Comm &channel : std::span(channels.get(), channelCount)) {
+    DLC_TRY(ask([&] { return MPI_Comm_idup(from, &channel, &request); }));
+    if (Status status = await(request); !status.ok()) {
+      // MPI may write to it yet.
+      (void)channels.release();
+      return status;
+    }
+    DLC_TRY(ask([&] { return MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN); }));
+    from = channel;
+  }
+  return {};
+}
+
+/// Waits for what all processes of the communicator come to.
+Status MpiTransport::await(MPI_Request request) {
+  const Clock::time_point end = Clock::now() + std::chrono::ceil<Clock::duration>(patience());
+  for (int complete = 0; true; std::this_thread::sleep_for(50us)) {
+    const bool isLast = Clock::now() >= end;
+    {
+      std::lock_guard turn(turns);
+      DLC_TRY(checkMpi(MPI_Test(&request, &complete, MPI_STATUS_IGNORE), "waiting"));
+    }
+    if (complete)
+      return {};
+    if (isLast)
+      return failure(StatusCode::Failed, "MPI: not all ", rankCount,
+                     " processes of the communicator have come within ", patience().count(), " s");
+  }
 }
 
 /// Waits for all ranks, so it is left out where one has failed: MPI's starter ends the others.
 void MpiTransport::finalise() {
+  std::lock_guard turn(turns);
   if (sumAlgorithm != MPI_T_CVAR_HANDLE_NULL) {
     MPI_T_cvar_handle_free(&sumAlgorithm);
     MPI_T_finalize();
   }
   for (MPI_Op *op : {&sumBf16, &sumF16})
     MPI_Op_free(op);
-  for (MPI_Comm &channel : channels)
+  for (MPI_Comm &channel : std::span(channels.get(), channelCount))
     MPI_Comm_free(&channel);
-  MPI_Finalize();
+  if (!options.communicator)
+    MPI_Finalize();
 }
 
 /// Asks MPI for the next piece.
+///
+/// What is under way when ranks fail cannot be taken back, and the calls of a program that goes on
+/// bring it on, into memory that is no longer the transport's. So in a program's own MPI it is a
+/// copy. Open MPI sums in place up and down its tree there; of others, from four ranks on, it
+/// scatters and gathers large ones.
 Status MpiTransport::issue(Operation &operation) {
   const Collective &c = operation.collective;
   const MPI_Comm channel = channels[c.channel];
+  const bool gathers = c.kind == Collective::Kind::Gather;
   const uint64_t size = dtypeSize(c.dtype), all = c.buffer.size() / size;
-  const uint64_t perRank = c.kind == Collective::Kind::Gather ? all / rankCount : all;
-  const uint64_t most = c.kind == Collective::Kind::Gather ? gatheredBytes : pieceElements;
+  const uint64_t perRank = gathers ? all / rankCount : all;
+  const uint64_t most = gathers                ? gatheredBytes
+                        : options.communicator ? copiedBytes / size
+                                               : pieceElements;
   const uint64_t count = std::min(most, perRank - operation.issued);
-  std::byte *at = c.buffer.data() + operation.issued * size;
+  const uint64_t bytes = count * size * (gathers ? rankCount : 1);
+  operation.piece = c.buffer.subspan(operation.issued * size, bytes);
   operation.issued += count;
   const int elements = static_cast<int>(count);
+  std::byte *at = operation.piece.data();
+  const void *from = MPI_IN_PLACE;
+  if (options.communicator) {
+    const bool two = c.kind == Collective::Kind::Sum && rankCount >= 4;
+    operation.copy = std::make_unique_for_overwrite<std::byte[]>(two ? 2 * bytes : bytes);
+    at = operation.copy.get();
+    std::byte *const own = two ? at + bytes : at;
+    std::memcpy(own, operation.piece.data(), bytes);
+    if (two)
+      from = own;
+  }
+  std::lock_guard turn(turns);
   switch (c.kind) {
   case Collective::Kind::Sum: {
-    chooseSum(count * size);
+    chooseSum(bytes);
     const MPI_Op op = c.dtype == DLC_BF16 ? sumBf16 : c.dtype == DLC_F16 ? sumF16 : MPI_SUM;
-    return checkMpi(MPI_Iallreduce(MPI_IN_PLACE, at, elements, typeOf(c.dtype), op, channel,
-                                   &operation.request),
-                    "summing");
+    return checkMpi(
+        MPI_Iallreduce(from, at, elements, typeOf(c.dtype), op, channel, &operation.request),
+        "summing");
   }
   case Collective::Kind::Broadcast:
     return checkMpi(MPI_Ibcast(at, elements, MPI_BYTE, 0, channel, &operation.request),
@@ -313,6 +479,21 @@ Status MpiTransport::issue(Operation &operation) {
     return checkMpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, at, elements, MPI_BYTE, channel,
                                    &operation.request),
                     "gathering");
+  }
+  return {};
+}
+
+/// Whether nothing of an operation is under way.
+Status MpiTransport::test(Operation &operation, bool &complete) {
+  int ended = 1;
+  if (operation.request != MPI_REQUEST_NULL) {
+    std::lock_guard turn(turns);
+    DLC_TRY(checkMpi(MPI_Test(&operation.request, &ended, MPI_STATUS_IGNORE), "waiting"));
+  }
+  complete = ended;
+  if (complete && operation.copy) {
+    std::memcpy(operation.piece.data(), operation.copy.get(), operation.piece.size());
+    operation.copy.reset();
   }
   return {};
 }
@@ -334,11 +515,10 @@ bool MpiTransport::progress(std::unique_lock<std::mutex> &lock) {
     bool &channelTaken = taken[operation.collective.channel];
     if (operation.done || (operation.issued == 0 && channelTaken))
       continue;
+    calling = true;
     lock.unlock();
-    int complete = 1;
-    Status status;
-    if (operation.request != MPI_REQUEST_NULL)
-      status = checkMpi(MPI_Test(&operation.request, &complete, MPI_STATUS_IGNORE), "waiting");
+    bool complete = false;
+    Status status = guarded([&] { return test(operation, complete); });
     const bool ended = complete && operation.issued == all;
     Collective::Times *times = operation.collective.times;
     if (times && operation.issued == 0)
@@ -346,12 +526,13 @@ bool MpiTransport::progress(std::unique_lock<std::mutex> &lock) {
     if (times && ended)
       times->end = steadyNanoseconds();
     if (status.ok() && complete && !ended) {
-      status = issue(operation);
+      status = guarded([&] { return issue(operation); });
       moved = true;
     }
     // All ranks must give MPI the pieces of a channel in the same order.
     channelTaken |= operation.issued < all;
     lock.lock();
+    calling = false;
     if (!status.ok() && !failed)
       failed = status.message();
     if (ended)

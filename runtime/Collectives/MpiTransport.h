@@ -3,6 +3,11 @@
 // One thread makes all calls of MPI: it starts what is asked of it as non-blocking collectives and
 // tests them, with pauses, because Open MPI's own waits take a whole core. Each channel has a
 // communicator of its own, so that its collectives are matched among themselves.
+//
+// MPI is either the transport's, which initialises and finalises it, or the program's, which hands
+// over a communicator and goes on to use MPI. Then the thread calls it only while a collective is
+// started that has not ended, and after a failure no more, so that a program that waits for its
+// collectives may have MPI_THREAD_SERIALIZED.
 #ifndef DLC_RUNTIME_COLLECTIVES_MPITRANSPORT_H
 #define DLC_RUNTIME_COLLECTIVES_MPITRANSPORT_H
 
@@ -44,17 +49,25 @@ private:
     /// pieces.
     uint64_t issued = 0;
     MPI_Request request = MPI_REQUEST_NULL;
+    /// What is under way of the buffer, and the copy of it that MPI works on, if it does.
+    std::span<std::byte> piece = {};
+    std::unique_ptr<std::byte[]> copy = {};
     bool done = false;
   };
 
   explicit MpiTransport(const TransportOptions &options) : options(options) {}
+  Status examineCommunicator();
   Status startWatch();
   void work(std::promise<Status> &ready);
   Status initialise();
+  Status initialiseMpi();
+  Status join();
+  Status await(MPI_Request request);
   void finalise();
   void letSumsBeChosen();
   void chooseSum(uint64_t bytes);
   Status issue(Operation &operation);
+  Status test(Operation &operation, bool &complete);
   bool progress(std::unique_lock<std::mutex> &lock);
   void fail(const Status &reason);
   Status failureOf() const;
@@ -66,7 +79,8 @@ private:
 
   TransportOptions options;
   unsigned ownRank = 0, rankCount = 1;
-  MPI_Comm channels[channelCount];
+  /// One for each channel.
+  std::unique_ptr<MPI_Comm[]> channels = std::make_unique<MPI_Comm[]>(channelCount);
   MPI_Op sumBf16 = MPI_OP_NULL, sumF16 = MPI_OP_NULL;
   /// How Open MPI sums, where that may be chosen for each sum.
   MPI_T_cvar_handle sumAlgorithm = MPI_T_CVAR_HANDLE_NULL;
@@ -79,6 +93,8 @@ private:
   Ticket firstTicket = 1;
   unsigned waiting = 0;
   std::optional<std::string> failed;
+  /// The thread may be in MPI, or at an operation's buffer.
+  bool calling = false;
   bool stopping = false, left = false;
   std::thread thread;
   /// What the thread has taken; any reader of it knows that initialise() has ended.

@@ -66,7 +66,7 @@ Result<std::vector<RankTimeline>> gatherTimelines(Transport &ranks, const Timeli
   double incomplete = timeline.complete() ? 0 : 1;
   DLC_TRY(ranks.sum(std::span(&incomplete, 1)));
   if (incomplete != 0)
-    return failure(StatusCode::OutOfMemory, "no memory for the trace; fewer --steps need less");
+    return failure(StatusCode::OutOfMemory, "no memory for the trace; fewer `steps` need less");
   std::vector<Span> spans(timeline.spans().begin(), timeline.spans().end());
   for (Span &span : spans) {
     span.begin = timeOfRank0(span.begin, first, last);

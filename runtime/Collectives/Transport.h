@@ -14,11 +14,13 @@
 #define DLC_RUNTIME_COLLECTIVES_TRANSPORT_H
 
 #include "dlc/abi.h"
+#include "dlc/log.h"
 #include "dlc/status.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,11 +114,17 @@ Launched launchedBy(const char *(*getEnvironment)(const char *name) = environmen
 struct TransportOptions {
   /// Seconds for which a collective may wait for a rank before the run ends.
   double timeout = 30;
+  /// MPI_Comm_c2f() of a communicator of the program's own, whose processes are the ranks
+  /// (dlc/ranks.h). None: those that this process was started among.
+  std::optional<int> communicator = {};
+  /// Hears warnings, on a thread of the transport's. Null: nobody.
+  Log log = {};
 };
 
-/// The ranks that this process was started among: `self` where it was started alone, else MPI
-/// through libdlc_mpi.so, which is looked for as libdlc_cuda.so is. Fails with Unsupported, in one
-/// line, if the library or MPI is missing, or if MPI knows of other ranks than the starter.
+/// The ranks of the communicator, or those that this process was started among: `self` where it was
+/// started alone, else MPI through libdlc_mpi.so, which is looked for as libdlc_cuda.so is. Fails
+/// with Unsupported, in one line, if the library or MPI is missing, if MPI knows of other ranks
+/// than the starter, or if the program has not initialised MPI as a communicator needs it.
 Result<std::shared_ptr<Transport>> openTransport(const TransportOptions &options = {});
 
 } // namespace dlc::runtime

@@ -277,9 +277,9 @@ private:
 Status checkVirtualRanks(uint64_t total, unsigned processes) {
   constexpr uint64_t most = 4096;
   if (!std::has_single_bit(total) || total > most)
-    return invalid("--deterministic: expected a power of two up to ", most, ", found ", total);
+    return invalid("`deterministic`: expected a power of two up to ", most, ", found ", total);
   if (total % processes != 0)
-    return invalid("--deterministic: ", processes, " ranks cannot share ", total,
+    return invalid("`deterministic`: ", processes, " ranks cannot share ", total,
                    " evenly: start 1, 2, 4, ... up to ", total);
   return {};
 }

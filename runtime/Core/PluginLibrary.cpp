@@ -34,7 +34,8 @@ Result<void *> openPlugin(const char *name, std::string_view what, std::string_v
                          " cannot be opened: ", reason ? reason : "unknown reason");
     }
   }
-  return unsupported(what, ": no ", name, " in ", own.string(), ", ", beside.string(),
+  return unsupported(what, ": no ", name, " in ", own.string(),
+                     beside == own ? "" : concat(", ", beside.string()),
                      " or on the loader's path; ", origin);
 }
 

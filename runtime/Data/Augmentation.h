@@ -6,22 +6,13 @@
 #ifndef DLC_RUNTIME_DATA_AUGMENTATION_H
 #define DLC_RUNTIME_DATA_AUGMENTATION_H
 
-#include "dlc/status.h"
+#include "dlc/train.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace dlc::runtime {
-
-struct Augmentation {
-  /// Rows and columns of zeros on each side, out of which an image's size is cropped; 0: no crop.
-  uint32_t crop = 0;
-  /// Whether half of the images are mirrored, left for right.
-  bool flip = false;
-
-  bool changesImages() const { return crop != 0 || flip; }
-};
 
 /// "crop:4", "flip" or both with a comma between them.
 Result<Augmentation> parseAugmentation(std::string_view text);

@@ -36,17 +36,18 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
   for (const MappedInput &each : mapping)
     if (!each.samplesFirst())
       unspread.resize(std::max(unspread.size(), each.elements * dtypeSize(each.to)));
-  for (Batch &batch : ring) {
-    batch.inputs.resize(entry.inputs.size());
-    batch.samples.reserve(entry.batch);
+  for (Slot &slot : ring) {
+    slot.blocks.resize(entry.inputs.size());
+    slot.batch.samples.reserve(entry.batch);
     for (const MappedInput &mapped : mapping) {
       const uint64_t bytes = entry.inputs[mapped.input].type.logicalBytes();
       storage.emplace_back(bytes + DLC_ALIGNMENT);
       void *start = storage.back().data();
       size_t space = storage.back().size();
       std::align(DLC_ALIGNMENT, bytes, start, space);
-      batch.inputs[mapped.input] = {static_cast<std::byte *>(start), bytes};
+      slot.blocks[mapped.input] = {static_cast<std::byte *>(start), bytes};
     }
+    slot.batch.inputs.assign(slot.blocks.begin(), slot.blocks.end());
   }
 }
 
@@ -69,18 +70,18 @@ Status BatchLoader::augment(const Augmentation &wanted) {
     const ValueInfo &input = entry.inputs[mapped.input];
     if (!takesImages(input)) {
       if (dataset->isSequence() || input.type.shape.size() > 2)
-        return invalid("--augment: input '", input.name, "' is ", input.type.str(),
+        return invalid("`augment`: input '", input.name, "' is ", input.type.str(),
                        ", which is not moved as images [N, planes, height, width] are");
       continue;
     }
     const ImageShape shape = imageShape(input.type);
     if (wanted.crop >= std::min(shape.height, shape.width))
-      return invalid("--augment: crop:", wanted.crop, " is as large as the images of input '",
+      return invalid("`augment`: crop:", wanted.crop, " is as large as the images of input '",
                      input.name, "', ", input.type.str());
     largest = std::max(largest, mapped.elements * shape.bytesOfPixel);
   }
   if (largest == 0)
-    return invalid("--augment: entry '", entry.name,
+    return invalid("`augment`: entry '", entry.name,
                    "' takes no images, which are inputs [N, planes, height, width]");
   unmoved.resize(largest);
   augmentation = wanted;
@@ -174,7 +175,7 @@ const Batch *BatchLoader::next() {
     return nullptr;
   changed.notify_all();
   changed.wait(lock, [&] { return filled > taken; });
-  return &ring[taken++ % slots];
+  return &ring[taken++ % slots].batch;
 }
 
 void BatchLoader::convertImage(const MappedInput &mapped, const Placement &placement,
@@ -192,14 +193,15 @@ void BatchLoader::spread(const MappedInput &mapped, uint64_t row, const std::byt
                 mapped.together * size);
 }
 
-void BatchLoader::fill(Batch &batch, uint64_t number) {
+void BatchLoader::fill(Slot &slot, uint64_t number) {
+  Batch &batch = slot.batch;
   const uint64_t begin = number * entry.batch;
   const uint64_t valid = std::min<uint64_t>(entry.batch, order.size() - begin);
   batch.valid = static_cast<int32_t>(valid);
   batch.samples.assign(order.begin() + static_cast<ptrdiff_t>(begin),
                        order.begin() + static_cast<ptrdiff_t>(begin + valid));
   for (const MappedInput &mapped : mapping) {
-    std::span<std::byte> block = batch.inputs[mapped.input];
+    std::span<std::byte> block = slot.blocks[mapped.input];
     const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
     const bool moves =
         augmentation.changesImages() && pass.seed && takesImages(entry.inputs[mapped.input]);
@@ -223,7 +225,8 @@ void BatchLoader::fill(Batch &batch, uint64_t number) {
   }
 }
 
-void BatchLoader::fillSequence(Batch &batch, uint64_t number) {
+void BatchLoader::fillSequence(Slot &slot, uint64_t number) {
+  Batch &batch = slot.batch;
   const uint64_t part = dataset->size() / (entry.batch * shard.ranks);
   batch.valid = static_cast<int32_t>(entry.batch);
   batch.samples.clear();
@@ -231,7 +234,7 @@ void BatchLoader::fillSequence(Batch &batch, uint64_t number) {
     batch.samples.push_back(
         static_cast<uint32_t>((shard.rank * entry.batch + row) * part + number * steps()));
   for (const MappedInput &mapped : mapping) {
-    std::byte *block = batch.inputs[mapped.input].data();
+    std::byte *block = slot.blocks[mapped.input].data();
     for (uint64_t row = 0; row < entry.batch; ++row)
       for (uint64_t step = 0; step < steps(); ++step)
         convertNumber(mapped, dataset->sample(batch.samples[row] + step, mapped.field),

@@ -27,7 +27,7 @@ namespace dlc::runtime {
 struct Batch {
   /// One block for each input of the entry, aligned to DLC_ALIGNMENT; empty for the count of valid
   /// samples.
-  std::vector<std::span<std::byte>> inputs;
+  std::vector<std::span<const std::byte>> inputs;
   int32_t valid = 0;
   /// The samples' numbers in the dataset, `valid` of them; of a sequence, of the first of each row.
   std::vector<uint32_t> samples;
@@ -78,11 +78,17 @@ private:
               Shard shard);
   void stop();
   void produce();
-  void fill(Batch &batch, uint64_t number);
+  /// A batch, and its inputs as they are written.
+  struct Slot {
+    Batch batch;
+    std::vector<std::span<std::byte>> blocks;
+  };
+
+  void fill(Slot &slot, uint64_t number);
   void convertImage(const MappedInput &mapped, const Placement &placement, const std::byte *from,
                     std::byte *to);
   void spread(const MappedInput &mapped, uint64_t row, const std::byte *from, std::byte *block);
-  void fillSequence(Batch &batch, uint64_t number);
+  void fillSequence(Slot &slot, uint64_t number);
   /// Elements of a sequence that a row takes in one batch.
   uint64_t steps() const { return mapping.front().elements; }
   /// Batches of a sequence that all ranks take together, one each.
@@ -102,7 +108,7 @@ private:
   /// A sample before it is moved, or spread over an input.
   std::vector<std::byte> unmoved, unspread;
   std::vector<std::vector<std::byte>> storage;
-  Batch ring[slots];
+  Slot ring[slots];
 
   Pass pass;
   std::vector<uint32_t> order;

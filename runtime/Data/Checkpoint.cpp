@@ -191,7 +191,7 @@ static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMo
       const VariableInfo *variable = variableOf(plan, tensor);
       if (!variable && parameterAround(plan, tensor.name) && mode == LoadMode::Everything)
         return invalid(tensor.quoted(), " is a slot of another optimizer than the model's; "
-                                        "--init-from takes the weights only");
+                                        "`initFrom` takes the weights only");
       if (!variable && !hasParameter(file, plan))
         return noParameter(file, plan);
       DLC_TRY(checkTensor(tensor, variable));
@@ -201,7 +201,7 @@ static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMo
       return invalid("no tensor '", variable.name, "', the ", roleName(variable.role), " ",
                      variable.type.str(),
                      variable.role == DLC_ROLE_SLOT
-                         ? " of the model's optimizer; --init-from takes the weights only"
+                         ? " of the model's optimizer; `initFrom` takes the weights only"
                          : "");
   return {};
 }

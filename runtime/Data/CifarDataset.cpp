@@ -59,8 +59,12 @@ Files filesOf(const std::string &folder, Split split) {
 
 } // namespace
 
+std::vector<std::string> cifarFiles(const std::string &folder, Split split) {
+  return filesOf(folder, split).paths;
+}
+
 bool hasCifarSplit(const std::string &folder, Split split) {
-  return std::ranges::any_of(filesOf(folder, split).paths, isThere);
+  return std::ranges::any_of(cifarFiles(folder, split), isThere);
 }
 
 Result<std::shared_ptr<const Dataset>> openCifarDataset(const std::string &folder, Split split) {

@@ -7,6 +7,9 @@
 
 namespace dlc::runtime {
 
+/// The files of a split that may be there.
+std::vector<std::string> cifarFiles(const std::string &folder, Split split);
+
 /// Whether any of a split's files is there.
 bool hasCifarSplit(const std::string &folder, Split split);
 

@@ -6,7 +6,6 @@
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/TextDataset.h"
 
-#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,12 +14,16 @@ namespace {
 
 struct Format {
   std::string_view prefix;
+  std::vector<std::string> (*files)(const std::string &path, Split split);
   bool (*hasSplit)(const std::string &path, Split split);
   Result<std::shared_ptr<const Dataset>> (*open)(const std::string &path, Split split,
                                                  const EntryInfo *reader);
   /// What holds the test data.
   std::string_view tests;
 };
+
+/// What is in one file has both splits in it.
+std::vector<std::string> oneFile(const std::string &path, Split) { return {path}; }
 
 /// Each file of text has both splits.
 bool isThere(const std::string &path, Split) { return access(path.c_str(), F_OK) == 0; }
@@ -41,13 +44,14 @@ Result<std::shared_ptr<const Dataset>> openText(const std::string &path, Split s
 constexpr std::string_view testArrays = "arrays test.NAME", testText = "a tenth of the text";
 
 constexpr Format formats[] = {
-    {"idx:", hasIdxSplit, openAll<openIdxDataset>,
+    {"idx:", idxFiles, hasIdxSplit, openAll<openIdxDataset>,
      "files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"},
-    {"cifar:", hasCifarSplit, openAll<openCifarDataset>, "file test_batch.bin or test.bin"},
-    {"safetensors:", hasArraySplit, openArrayDataset, testArrays},
-    {"npz:", hasArraySplit, openArrayDataset, testArrays},
-    {"text:", isThere, openText<TextUnit::Characters>, testText},
-    {"words:", isThere, openText<TextUnit::Words>, testText}};
+    {"cifar:", cifarFiles, hasCifarSplit, openAll<openCifarDataset>,
+     "file test_batch.bin or test.bin"},
+    {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
+    {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
+    {"text:", oneFile, isThere, openText<TextUnit::Characters>, testText},
+    {"words:", oneFile, isThere, openText<TextUnit::Words>, testText}};
 
 /// The format that `description` begins with, if a path follows.
 const Format *findFormat(std::string_view description) {
@@ -74,11 +78,10 @@ std::vector<std::string> dataFiles(const std::string &description) {
   if (!format)
     return {};
   const std::string path = description.substr(format->prefix.size());
-  std::error_code error;
-  std::vector<std::string> files;
-  for (const auto &each : std::filesystem::directory_iterator(path, error))
-    files.push_back(each.path());
-  return error ? std::vector{path} : files;
+  std::vector<std::string> files = format->files(path, Split::Train);
+  const std::vector<std::string> tests = format->files(path, Split::Test);
+  files.insert(files.end(), tests.begin(), tests.end());
+  return files;
 }
 
 Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split,

@@ -189,12 +189,18 @@ Result<IdxFile> readIdxFile(const std::string &path) {
   return file;
 }
 
-bool hasIdxSplit(const std::string &folder, Split split) {
+std::vector<std::string> idxFiles(const std::string &folder, Split split) {
+  std::vector<std::string> files;
   for (std::string_view name : {imageFile, labelFile})
     for (const char *ending : endings)
-      if (access(concat(folder, "/", prefixOf(split), name, ending).c_str(), F_OK) == 0)
-        return true;
-  return false;
+      files.push_back(concat(folder, "/", prefixOf(split), name, ending));
+  return files;
+}
+
+bool hasIdxSplit(const std::string &folder, Split split) {
+  return std::ranges::any_of(idxFiles(folder, split), [](const std::string &path) {
+    return access(path.c_str(), F_OK) == 0;
+  });
 }
 
 Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split) {

@@ -16,6 +16,9 @@ struct IdxFile {
 /// Reads a whole file. Damage of any kind is one error that names the file.
 Result<IdxFile> readIdxFile(const std::string &path);
 
+/// The files of a split that may be there.
+std::vector<std::string> idxFiles(const std::string &folder, Split split);
+
 /// Whether any of a split's files is there.
 bool hasIdxSplit(const std::string &folder, Split split);
 

@@ -4,6 +4,7 @@
 #define DLC_RUNTIME_TRAINING_EVALUATE_H
 
 #include "dlc/context.h"
+#include "dlc/train.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Exec/Metrics.h"
 
@@ -12,15 +13,6 @@
 #include <utility>
 
 namespace dlc::runtime {
-
-/// Losses and metrics by name, in the entry's order.
-using MetricValues = std::vector<std::pair<std::string, MetricValue>>;
-
-struct EvaluateReport {
-  MetricValues metrics;
-  uint64_t samples = 0, batches = 0;
-  double seconds = 0;
-};
 
 /// Binds a batch to a context that runs `loaded`, the entry the batch was made for, or another
 /// whose inputs are a subset of its inputs by name. The batch must live until the run has returned.

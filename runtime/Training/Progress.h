@@ -3,16 +3,9 @@
 #define DLC_RUNTIME_TRAINING_PROGRESS_H
 
 #include "dlc/checkpoint.h"
+#include "dlc/train.h"
 
 namespace dlc::runtime {
-
-struct TrainingProgress {
-  uint64_t seed = 0;
-  /// Batches trained on since the run began.
-  uint64_t step = 0;
-  /// Epochs completed, and batches done in the current one.
-  uint64_t epoch = 0, position = 0;
-};
 
 Metadata toMetadata(const TrainingProgress &progress);
 

@@ -171,18 +171,17 @@ Status shareResiduals(Transport &ranks, const CarriedStates &all, State &state) 
   return {};
 }
 
-/// Makes a variable of floats the mean over the ranks.
-static Status averageVariable(Transport &ranks, State &state, size_t index) {
+Status averageVariable(Transport &ranks, State &state, size_t index, double weight, double all) {
   const TensorType &type = state.module()->plan().variables[index].type;
   const uint64_t size = dtypeSize(type.dtype);
   std::vector<std::byte> value(type.logicalBytes());
   std::vector<double> numbers(type.elementCount());
   DLC_TRY(state.read(index, value));
   for (size_t k = 0; k < numbers.size(); ++k)
-    numbers[k] = loadElement(type.dtype, value.data() + k * size);
+    numbers[k] = weight * loadElement(type.dtype, value.data() + k * size);
   DLC_TRY(ranks.sum(numbers));
   for (size_t k = 0; k < numbers.size(); ++k)
-    storeElement(type.dtype, numbers[k] / ranks.ranks(), value.data() + k * size);
+    storeElement(type.dtype, numbers[k] / all, value.data() + k * size);
   return state.write(index, value);
 }
 
@@ -192,7 +191,7 @@ Status averageStatistics(Transport &ranks, State &state) {
   const std::vector<VariableInfo> &variables = state.module()->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].role == DLC_ROLE_STATISTIC && !isWhole(variables[i].type.dtype))
-      DLC_TRY(averageVariable(ranks, state, i));
+      DLC_TRY(averageVariable(ranks, state, i, 1, ranks.ranks()));
   return {};
 }
 
@@ -217,7 +216,7 @@ Status averageGradientSums(Transport &ranks, State &state, const EntryInfo &accu
   const Plan &plan = state.module()->plan();
   for (size_t i = 0; i < plan.variables.size(); ++i)
     if (plan.variables[i].role == DLC_ROLE_SLOT && writes(plan, accumulate, plan.variables[i]))
-      DLC_TRY(averageVariable(ranks, state, i));
+      DLC_TRY(averageVariable(ranks, state, i, 1, ranks.ranks()));
   return {};
 }
 

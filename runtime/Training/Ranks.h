@@ -38,6 +38,10 @@ Status scatterStates(Transport &ranks, const CarriedStates &all, State &state);
 /// goes on from: sums bring in all, as before, what had been left out of a mean over the ranks.
 Status shareResiduals(Transport &ranks, const CarriedStates &all, State &state);
 
+/// Makes variable number `index`, of floats, the mean over the ranks, each counting `weight` times;
+/// `all` is the sum of their weights.
+Status averageVariable(Transport &ranks, State &state, size_t index, double weight, double all);
+
 /// Makes each statistic, of floats, the mean over the ranks.
 Status averageStatistics(Transport &ranks, State &state);
 

@@ -17,6 +17,13 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+uint64_t epochsOf(const Plan &plan, const std::optional<uint64_t> &wanted) {
+  for (const SettingInfo &setting : plan.settings)
+    if (!wanted && setting.name == "epochs" && setting.value >= 1 && setting.value < 1e9)
+      return static_cast<uint64_t>(setting.value);
+  return wanted.value_or(1);
+}
+
 Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
                                                  std::shared_ptr<const Dataset> train,
                                                  std::shared_ptr<const Dataset> test,
@@ -26,38 +33,81 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   const Plan &plan = trainer->state->module()->plan();
   trainer->position = start;
   trainer->countsRanks = trainer->ranks().ranks() > 1;
-  for (const SettingInfo &setting : plan.settings)
-    if (setting.name == "epochs" && setting.value >= 1 && setting.value < 1e9)
-      trainer->epochTarget = static_cast<uint64_t>(setting.value);
-  if (options.epochs)
-    trainer->epochTarget = *options.epochs;
+  trainer->epochTarget = epochsOf(plan, options.epochs);
   DLC_TRY(trainer->prepareSteps());
   DLC_TRY(trainer->applyOverrides());
-  const Transport &ranks = trainer->ranks();
-  const Shard shard{.rank = ranks.rank(), .ranks = ranks.ranks(), .even = true};
-  DLC_TRY_ASSIGN(loader, BatchLoader::create(trainer->steps[0].context->entry(), train, shard));
-  DLC_TRY(loader->augment(options.augmentation));
-  trainer->loader = std::move(loader);
-  if (trainer->loader->batches(false) == 0)
-    return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
-                   trainer->steps[0].context->entry().batch,
-                   ranks.ranks() == 1 ? "" : concat(" for each of ", ranks.ranks(), " ranks"));
-  if (start.position > trainer->loader->batches(false))
-    return invalid(train->name(), ": an epoch has ", trainer->loader->batches(false),
-                   " batches, the checkpoint was taken after ", start.position);
+  DLC_TRY(trainer->openData(std::move(train)));
   if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
     DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test)));
     trainer->evaluator = std::move(evaluator);
     trainer->evaluator->setTimeline(options.timeline);
   }
   DLC_TRY(trainer->checkPlateaus());
-  if (!options.checkpoint.empty() && ranks.rank() == 0)
+  if (!options.checkpoint.empty() && trainer->ranks().rank() == 0)
     DLC_TRY(checkWritable(options.checkpoint));
   return trainer;
 }
 
+/// Where training data come from: a dataset, the program's batches, or each call of step().
+Status Trainer::openData(std::shared_ptr<const Dataset> train) {
+  if (!train) {
+    if (options.batches.fill)
+      DLC_TRY(allocateFilled());
+    return checkEpochLength();
+  }
+  const Shard shard{.rank = ranks().rank(), .ranks = ranks().ranks(), .even = true};
+  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard));
+  DLC_TRY(created->augment(options.augmentation));
+  loader = std::move(created);
+  if (epochBatches() == 0)
+    return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
+                   entry().batch,
+                   shard.ranks == 1 ? "" : concat(" for each of ", shard.ranks, " ranks"));
+  if (position.position > epochBatches())
+    return invalid(train->name(), ": an epoch has ", epochBatches(),
+                   " batches, the checkpoint was taken after ", position.position);
+  return {};
+}
+
+Status Trainer::allocateFilled() {
+  for (const ValueInfo &input : entry().inputs) {
+    const uint64_t bytes = input.type.logicalBytes();
+    HostMemory block = HostMemory::allocate(bytes);
+    if (!block && bytes != 0)
+      return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes of input '",
+                     input.name, "'");
+    own.inputs.emplace_back(block.data(), bytes);
+    filled.push_back(std::move(block));
+  }
+  own.valid = static_cast<int32_t>(entry().batch);
+  return {};
+}
+
+/// Batches of an epoch; 0: not known.
+uint64_t Trainer::epochBatches() const {
+  return loader ? loader->batches(/*keepPartial=*/false) : options.batches.perEpoch;
+}
+
+/// Of the program's own batches.
+Status Trainer::checkEpochLength() const {
+  const uint64_t batches = epochBatches();
+  if (batches != 0 && position.position > batches)
+    return invalid("`batches.perEpoch` is ", batches, ", the checkpoint was taken after ",
+                   position.position, " batches of an epoch");
+  const bool counts = std::ranges::any_of(state->module()->plan().schedule,
+                                          [](const SchedulePart &part) { return part.inEpochs; });
+  if (batches == 0 && counts)
+    return invalid(state->module()->path(), ": the schedule counts epochs: `batches.perEpoch` says "
+                                            "how many batches one has");
+  if (batches == 0 && options.batches.fill)
+    return invalid("`batches.fill` is given without `batches.perEpoch`");
+  return {};
+}
+
 std::vector<std::string> Trainer::notes() const {
-  std::vector<std::string> all = loader->notes(/*keepPartial=*/false);
+  std::vector<std::string> all;
+  if (loader)
+    all = loader->notes(/*keepPartial=*/false);
   if (!evaluator)
     return all;
   for (const std::string &note : evaluator->notes())
@@ -100,25 +150,32 @@ Status Trainer::prepareSteps() {
 }
 
 Status Trainer::applyOverrides() {
+  const auto overrides = std::move(options.overrides);
+  options.overrides.clear();
+  for (const auto &[name, value] : overrides)
+    DLC_TRY(set(name, value));
+  return {};
+}
+
+Status Trainer::set(const std::string &scalar, double value) {
   const Module &module = *state->module();
-  for (const auto &[name, value] : options.overrides) {
-    if (isOurs(name) || !module.plan().findScalar(name)) {
-      std::string known;
-      for (const ScalarInfo &scalar : module.plan().scalars)
-        if (!isOurs(scalar.name))
-          addItem(known, scalar.name);
-      return invalid(module.path(), ": no setting '", name, "' to override; there are: ", known);
-    }
-    for (Step &step : steps)
-      DLC_TRY(step.context->setScalar(name, value));
+  if (isOurs(scalar) || !module.plan().findScalar(scalar)) {
+    std::string known;
+    for (const ScalarInfo &each : module.plan().scalars)
+      if (!isOurs(each.name))
+        addItem(known, each.name);
+    return invalid(module.path(), ": no setting '", scalar, "' to override; there are: ", known);
   }
+  for (Step &step : steps)
+    DLC_TRY(step.context->setScalar(scalar, value));
+  options.overrides[scalar] = value;
   return {};
 }
 
 /// Of the next update to be started. Another number of ranks before a resumption took other
 /// numbers of batches for an epoch.
 ScheduleTime Trainer::scheduleTime(const Step &step) const {
-  const uint64_t batches = loader->batches(false), started = inFlight.size();
+  const uint64_t batches = epochBatches(), started = inFlight.size();
   return {(position.step + started) / step.every, static_cast<double>(batches) / step.every,
           (position.epoch * batches + position.position + started) / step.every};
 }
@@ -168,7 +225,8 @@ Status Trainer::checkPlateaus() const {
     if (found->finish == DLC_FINISH_TABLE)
       return invalid(module.path(), ": the schedule waits for '", part.metric,
                      "', which is a table, not a number");
-    if (!evaluator)
+    const bool stepsBySelf = !loader && !options.batches.fill;
+    if (!evaluator && !stepsBySelf)
       return invalid(module.path(), ": the schedule waits for '", part.metric,
                      "' of an evaluation, and there is no test data");
   }
@@ -283,8 +341,8 @@ bool Trainer::checkpointDue(uint64_t step) const {
   return options.checkpointEvery != 0 && step % options.checkpointEvery == 0;
 }
 
-/// Waits for the oldest batch and reports it.
-Status Trainer::finishBatch(TrainObserver &observer) {
+/// Waits for the oldest batch. `observer` is asked whether the ranks shall stop.
+Result<StepReport> Trainer::finishOldest(TrainObserver *observer) {
   const StartedBatch batch = std::move(inFlight.front());
   for (Step *step : batch.ran) {
     Status finished = step->context->finish();
@@ -295,8 +353,8 @@ Status Trainer::finishBatch(TrainObserver &observer) {
     DLC_TRY(std::move(finished).in(concat("step ", position.step + 1)));
     DLC_TRY(step->batchSums.add(*step->context));
   }
-  if (ranks().ranks() > 1)
-    stopped = observer.shouldStop();
+  if (observer && ranks().ranks() > 1)
+    stopped = wantsStop(*observer);
   DLC_TRY(addOverRanks(batch, stopped));
   for (Step *step : batch.ran)
     DLC_TRY(reportStep(*step));
@@ -307,7 +365,17 @@ Status Trainer::finishBatch(TrainObserver &observer) {
   const double seconds = secondsSince(lastFinish);
   lastFinish = Clock::now();
   epochSeconds += seconds;
-  observer.onStep(stepReport(batch.samples, seconds));
+  return stepReport(batch.samples, seconds);
+}
+
+bool Trainer::wantsStop(TrainObserver &observer) const {
+  return (stopAsked && *stopAsked) || observer.shouldStop();
+}
+
+/// Waits for the oldest batch and reports it.
+Status Trainer::finishBatch(TrainObserver &observer) {
+  DLC_TRY_ASSIGN(report, finishOldest(&observer));
+  observer.onStep(report);
   if (options.checkRanks != 0 && position.step % options.checkRanks == 0)
     DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
   return checkpointDue(position.step) ? writeCheckpoint(observer) : Status();
@@ -335,8 +403,7 @@ MetricValues Trainer::epochMetrics() const {
 }
 
 StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
-  StepReport report{position, loader->batches(false), epochTarget, samples,
-                    {},       epochMetrics(),         seconds};
+  StepReport report{position, epochBatches(), epochTarget, samples, {}, epochMetrics(), seconds};
   for (const Step &step : steps)
     appendMetrics(report.batch, step.last, step.name, severalTrain());
   return report;
@@ -353,9 +420,7 @@ Status Trainer::averageOpenSums() {
   return {};
 }
 
-Status Trainer::writeCheckpoint(TrainObserver &observer) {
-  if (options.checkpoint.empty())
-    return {};
+Status Trainer::save(const std::string &path) {
   DLC_TRY(averageStatistics(ranks(), *state));
   DLC_TRY(averageOpenSums());
   DLC_TRY_ASSIGN(carried, gatherStates(ranks(), *state));
@@ -373,7 +438,16 @@ Status Trainer::writeCheckpoint(TrainObserver &observer) {
   if (position.position != 0)
     for (const Step &step : steps)
       metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
-  Status saved = saveVariablesOf(*state, carried, options.checkpoint, std::move(metadata));
+  return saveVariablesOf(*state, carried, path, std::move(metadata));
+}
+
+/// As save(), but that a file cannot be written is no failure, and rank 0 alone counts.
+Status Trainer::writeCheckpoint(TrainObserver &observer) {
+  if (options.checkpoint.empty())
+    return {};
+  Status saved = save(options.checkpoint);
+  if (ranks().rank() != 0)
+    return saved;
   ++saves;
   if (saved.ok()) {
     savedStep = position.step;
@@ -400,31 +474,69 @@ Status Trainer::checkpointStatus() const {
                            : std::string("the file is as it was before"));
 }
 
-const Batch *Trainer::nextBatch() {
+/// Null at the end of the epoch.
+Result<const Batch *> Trainer::nextBatch() {
   const TimedScope scope(options.timeline, SpanKind::WaitForData);
-  return loader->next();
+  return loader ? Result<const Batch *>(loader->next()) : fillBatch();
+}
+
+/// What the program makes.
+Result<const Batch *> Trainer::fillBatch() {
+  const uint64_t number = position.position + inFlight.size();
+  if (number == epochBatches())
+    return static_cast<const Batch *>(nullptr);
+  std::vector<OutputArray> arrays;
+  for (size_t i = 0; i < filled.size(); ++i)
+    if (const ValueInfo &input = entry().inputs[i]; i != entry().validInput)
+      arrays.push_back(
+          {std::string(input.name), input.type.dtype, input.type.shape, filled[i].data()});
+  DLC_TRY(options.batches.fill(position.epoch, number, arrays)
+              .in(concat("`batches.fill`: batch ", number, " of epoch ", position.epoch)));
+  return &own;
+}
+
+/// Before the first batch of an epoch, or of what is left of one.
+Status Trainer::beginEpoch() {
+  return position.position == 0 ? state->reset(DLC_ROLE_STATE) : Status();
+}
+
+Result<StepReport> Trainer::step(const Batch &batch) {
+  DLC_TRY(beginEpoch());
+  if (options.timeline)
+    options.timeline->setStep(position.step + 1);
+  lastFinish = Clock::now();
+  Status started = startBatch(batch);
+  Result<StepReport> report =
+      started.ok() ? finishOldest(nullptr) : Result<StepReport>(std::move(started));
+  if (!report.ok()) {
+    drain();
+    return report;
+  }
+  if (position.position == epochBatches())
+    closeEpoch();
+  return report;
 }
 
 Status Trainer::runEpoch(TrainObserver &observer) {
-  if (position.position == 0)
-    DLC_TRY(state->reset(DLC_ROLE_STATE));
-  DLC_TRY(loader->start({.seed = position.seed,
-                         .epoch = static_cast<uint32_t>(position.epoch),
-                         .firstBatch = position.position,
-                         .keepPartial = false,
-                         .timeline = options.timeline}));
+  DLC_TRY(beginEpoch());
+  if (loader)
+    DLC_TRY(loader->start({.seed = position.seed,
+                           .epoch = static_cast<uint32_t>(position.epoch),
+                           .firstBatch = position.position,
+                           .keepPartial = false,
+                           .timeline = options.timeline}));
   // Where the device works by itself, one batch is in flight while the next is made ready; but what
   // goes into a checkpoint must not be a step ahead.
-  const size_t ahead = state->device()->sharesHostMemory() ? 0 : 1;
+  const size_t ahead = state->device()->sharesHostMemory() || !loader ? 0 : 1;
   while (stepsLeft() && !stopped) {
     // Several ranks stop together: they have asked each other behind the last batch.
-    if (ranks().ranks() == 1 && (stopped = observer.shouldStop()))
+    if (ranks().ranks() == 1 && (stopped = wantsStop(observer)))
       break;
     if (inFlight.empty())
       lastFinish = Clock::now();
     if (options.timeline)
       options.timeline->setStep(position.step + inFlight.size() + 1);
-    const Batch *batch = nextBatch();
+    DLC_TRY_ASSIGN(batch, nextBatch());
     if (!batch)
       break;
     const TimedScope scope(options.timeline, SpanKind::Step);
@@ -438,19 +550,22 @@ Status Trainer::runEpoch(TrainObserver &observer) {
   return finishEpoch(observer);
 }
 
+void Trainer::closeEpoch() {
+  ++position.epoch;
+  position.position = 0;
+  for (Step &step : steps)
+    step.epochSums.clear();
+  epochSamples = 0;
+  epochSeconds = 0;
+}
+
 /// Closes an epoch that is complete; one that is not (out of steps, told to stop) stays open for a
 /// resumption.
 Status Trainer::finishEpoch(TrainObserver &observer) {
   EpochReport report{position, epochSamples, epochMetrics(), epochSeconds, {}, learningRates()};
-  const bool complete = position.position == loader->batches(false);
-  if (complete) {
-    ++position.epoch;
-    position.position = 0;
-    for (Step &step : steps)
-      step.epochSums.clear();
-    epochSamples = 0;
-    epochSeconds = 0;
-  }
+  const bool complete = position.position == epochBatches();
+  if (complete)
+    closeEpoch();
   if (evaluator && complete) {
     DLC_TRY(averageStatistics(ranks(), *state));
     Result<EvaluateReport> evaluated = evaluator->run();
@@ -466,10 +581,24 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   return {};
 }
 
-Status Trainer::run(TrainObserver &observer) {
-  while (position.epoch < epochTarget && stepsLeft() && !stopped)
-    DLC_TRY(runEpoch(observer));
-  return {};
+/// What a failure has left under way.
+void Trainer::drain() {
+  constexpr unsigned mostStarted = 2;
+  for (Step &step : steps)
+    for (unsigned i = 0; i < mostStarted; ++i)
+      (void)step.context->finish();
+  inFlight.clear();
+}
+
+Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
+  stopAsked = stop;
+  stopped = false;
+  stepsStarted = 0;
+  Status status;
+  while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped)
+    status = runEpoch(observer);
+  drain();
+  return status;
 }
 
 } // namespace dlc::runtime

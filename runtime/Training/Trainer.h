@@ -14,13 +14,16 @@
 #ifndef DLC_RUNTIME_TRAINING_TRAINER_H
 #define DLC_RUNTIME_TRAINING_TRAINER_H
 
+#include "dlc/data.h"
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Data/Augmentation.h"
+#include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Schedule.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -41,51 +44,22 @@ struct TrainOptions {
   uint64_t checkRanks = 0;
   /// What happens to training images by chance.
   Augmentation augmentation = {};
+  /// Batches of the program's, in the place of a dataset's.
+  Batches batches = {};
   /// Scalars set by the user, by name.
   std::map<std::string, double> overrides = {};
   /// Where what happens is noted; null: nowhere. It outlives the trainer.
   Timeline *timeline = nullptr;
 };
 
-/// After a batch.
-struct StepReport {
-  TrainingProgress progress;
-  uint64_t stepsInEpoch, epochs;
-  uint64_t samples;
-  /// Of this batch alone, and over the epoch so far.
-  MetricValues batch, epoch;
-  double seconds;
-};
-
-/// After an epoch, or at the end of the run.
-struct EpochReport {
-  TrainingProgress progress;
-  uint64_t samples;
-  MetricValues train;
-  double seconds;
-  std::optional<EvaluateReport> test;
-  /// The learning rates of the last update, by the names of their scalars.
-  std::vector<std::pair<std::string_view, double>> rates;
-};
-
-/// Hears how a run goes. Called on the thread that trains.
-class TrainObserver {
-public:
-  virtual ~TrainObserver() = default;
-  virtual void onStep(const StepReport &report) {}
-  virtual void onEpoch(const EpochReport &report) {}
-  virtual void onCheckpoint(const std::string &path) {}
-  /// A checkpoint could not be written. The run goes on, and the next one is tried.
-  virtual void onCheckpointFailed(const Status &reason) {}
-  /// Asked before each batch, or behind each among several ranks; true on one of them ends the run
-  /// as if it were complete.
-  virtual bool shouldStop() { return false; }
-};
+/// Those that are trained in all: `wanted`, or the module's setting, or 1.
+uint64_t epochsOf(const Plan &plan, const std::optional<uint64_t> &wanted);
 
 class Trainer {
 public:
-  /// Fails before the first step if there can be no checkpoint. `test` may be null. `start`
-  /// continues where a checkpoint left off; the State holds its variables already.
+  /// Fails before the first step if there can be no checkpoint. `train` may be null, where batches
+  /// are the program's, and `test`. `start` continues where a checkpoint left off; the State holds
+  /// its variables already.
   static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<State> state,
                                                  std::shared_ptr<const Dataset> train,
                                                  std::shared_ptr<const Dataset> test,
@@ -99,7 +73,25 @@ public:
   /// What the user should know of training and test data, each line once; see BatchLoader::notes().
   std::vector<std::string> notes() const;
 
-  Status run(TrainObserver &observer);
+  /// Trains to the end, or until `stop` is set.
+  Status run(TrainObserver &observer, const std::atomic<bool> *stop = nullptr);
+
+  /// Trains on a batch of the caller's, which is bound as those of the first step's entry. After a
+  /// failure the next one begins anew.
+  Result<StepReport> step(const Batch &batch);
+  /// What the batches of this trainer are bound to.
+  const EntryInfo &entry() const { return steps[0].context->entry(); }
+
+  /// Sets a scalar from the next update on.
+  Status set(const std::string &scalar, double value);
+
+  /// Null where there are no test data.
+  Evaluator *testEvaluator() const { return evaluator.get(); }
+  /// Lets plateaus of the schedule hear an evaluation.
+  void observePlateaus(const MetricValues &metrics);
+
+  /// Writes a checkpoint; all ranks call it, rank 0 writes.
+  Status save(const std::string &path);
 
   /// After a run: says how many checkpoints could not be written, and what the file holds.
   Status checkpointStatus() const;
@@ -117,16 +109,24 @@ private:
       : state(std::move(state)), options(std::move(options)) {}
   Status prepareSteps();
   Status applyOverrides();
+  Status openData(std::shared_ptr<const Dataset> train);
+  Status allocateFilled();
+  Status checkEpochLength() const;
   Status checkPlateaus() const;
   ScheduleTime scheduleTime(const Step &step) const;
   Status applySchedule(Step &step);
   std::vector<std::pair<std::string_view, double>> learningRates() const;
   bool severalTrain() const;
-  void observePlateaus(const MetricValues &metrics);
   Status runEpoch(TrainObserver &observer);
+  Status beginEpoch();
   Status startBatch(const Batch &batch);
-  const Batch *nextBatch();
+  Result<const Batch *> nextBatch();
+  Result<const Batch *> fillBatch();
+  bool wantsStop(TrainObserver &observer) const;
+  Result<StepReport> finishOldest(TrainObserver *observer);
   Status finishBatch(TrainObserver &observer);
+  void closeEpoch();
+  void drain();
   Status reportStep(Step &step);
   Transport &ranks() const;
   bool checkpointDue(uint64_t step) const;
@@ -135,6 +135,7 @@ private:
   Status evaluationFailure(Status reason) const;
   Status finishEpoch(TrainObserver &observer);
   Status averageOpenSums();
+  uint64_t epochBatches() const;
   Status writeCheckpoint(TrainObserver &observer);
   StepReport stepReport(uint64_t samples, double seconds) const;
   MetricValues epochMetrics() const;
@@ -168,9 +169,12 @@ private:
   std::deque<StartedBatch> inFlight;
   std::chrono::steady_clock::time_point lastFinish;
   std::unique_ptr<BatchLoader> loader;
+  /// What the program fills, if it does: the inputs' blocks, and them as a batch.
+  std::vector<HostMemory> filled;
+  Batch own;
   std::unique_ptr<Evaluator> evaluator;
   TrainingProgress position;
-  uint64_t epochTarget = 1, stepsStarted = 0, epochSamples = 0;
+  uint64_t epochTarget = 0, stepsStarted = 0, epochSamples = 0;
   double epochSeconds = 0;
   /// Checkpoints tried, those that could not be written, and the step that the last good one holds.
   uint64_t saves = 0, failedSaves = 0;
@@ -178,6 +182,7 @@ private:
   /// Whether checkpoints say how many ranks there were: not in a run that was always one.
   bool countsRanks = false;
   bool stopped = false;
+  const std::atomic<bool> *stopAsked = nullptr;
 };
 
 } // namespace dlc::runtime

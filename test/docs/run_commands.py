@@ -1,6 +1,6 @@
 """Runs what the documentation shows: every line of a ```sh block; every ```python block, where there is no NumPy with the few functions
 of it in Inputs/numpy.py; every ```dl block through dlc, and those that can be trained as it says, with data that make-digits makes, for
-two steps. A ```cpp block that begins with `// NAME.cpp` is a file beside them.
+two steps. A ```cpp, ```c or ```fortran block that begins with a comment of its file's name is a file beside them.
 
 usage: run_commands.py ROOT WORK FILE...
 Left out: lines that start with scripts/ or cmake, because they would build and run these very tests, or fetch NVIDIA's packages;
@@ -44,7 +44,7 @@ def main():
             elif language == "python":
                 open(f"{work}/block{number}.py", "w", encoding="utf-8").write(text)
                 text = f"{sys.executable} block{number}.py"
-            elif named := language == "cpp" and re.match(r"// (\w+\.cpp)\n", text):
+            elif named := language in ("cpp", "c", "fortran") and re.match(r"(?://|!) (\w+\.(?:cpp|c|f90))\n", text):
                 open(f"{work}/{named[1]}", "w", encoding="utf-8").write(text)
                 continue
             elif language != "sh":

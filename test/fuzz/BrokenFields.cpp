@@ -363,7 +363,7 @@ private:
     flags.device.threads = 2;
     // A plan may claim the CUDA device; a machine that has one needs it not.
     auto module = Module::load(path);
-    flags.device.device = module.ok() && (*module)->compiledFor(DLC_TARGET_CPU) ? "cpu" : "simt";
+    flags.device.name = module.ok() && (*module)->compiledFor(DLC_TARGET_CPU) ? "cpu" : "simt";
     return flags;
   }
 

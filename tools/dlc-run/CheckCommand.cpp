@@ -91,12 +91,11 @@ Result<Entries> entriesOf(const Module &module, bool withUses) {
 }
 
 /// Only the `first` warns of its threads.
-Result<Side> openSide(const std::string &path, DeviceFlags flags, uint64_t seed,
+Result<Side> openSide(const std::string &path, const DeviceOptions &options, uint64_t seed,
                       const Entries &entries, bool first = false) {
   Side side;
-  flags.quiet = !first;
   DLC_TRY_ASSIGN(module, Module::load(path));
-  DLC_TRY_ASSIGN(device, flags.open(*module));
+  DLC_TRY_ASSIGN(device, openDevice(*module, options, first ? Log(printLine) : Log()));
   DLC_TRY_ASSIGN(state, State::create(std::move(module), std::move(device), seed));
   side.state = std::move(state);
   for (const std::vector<std::string> *names : {&entries.step, &entries.uses})
@@ -347,7 +346,7 @@ Place placeOf(const Difference &d) { return {d.step, d.kind, d.name}; }
 /// Raises the limits of what was compared to a few times the errors that roundings make in a build,
 /// measured in several draws.
 Status allowRoundings(const CheckFlags &flags, const Entries &entries, const std::string &path,
-                      const DeviceFlags &device, std::vector<Difference> &differences) {
+                      const DeviceOptions &device, std::vector<Difference> &differences) {
   constexpr uint64_t draws = 4;
   std::map<Place, double> squares;
   for (uint64_t draw = 1; draw <= draws; ++draw) {

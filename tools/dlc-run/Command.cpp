@@ -5,58 +5,13 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 #include "runtime/Device/Device.h"
-#include "tools/CommandLine/RunTool.h"
+#include "runtime/Training/RunStart.h"
 #include "tools/dlc-run/Output.h"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace dlc::runtime::tool {
-
-/// The device to run on if none was asked for: where the module's training step is fast.
-static dlc_target defaultTarget(const Module &module) {
-  for (dlc_target target : {DLC_TARGET_CPU, DLC_TARGET_CUDA})
-    if (module.compiledFor(target))
-      return target;
-  return DLC_TARGET_SIMT;
-}
-
-Result<std::shared_ptr<Device>> DeviceFlags::open(const Module &module) const {
-  dlc_target target = defaultTarget(module);
-  for (dlc_target other : {DLC_TARGET_CPU, DLC_TARGET_CUDA, DLC_TARGET_SIMT})
-    if (device == targetName(other))
-      target = other;
-  DLC_TRY(module.requireTarget(target));
-  DeviceFlags chosen = *this;
-  chosen.device = targetName(target);
-  return chosen.open();
-}
-
-static std::string tooManyThreads(unsigned asked, unsigned atOnce) {
-  const Processors &own = processors();
-  const std::string time =
-      own.quota == 0 ? "" : concat(" and the cgroup allows the time of ", own.quota);
-  return concat("--threads ", asked, ": only ", atOnce,
-                " can run at once, and wait for the others; the process may use ", own.cores.size(),
-                own.cores.size() == 1 ? " core" : " cores", time);
-}
-
-Result<std::shared_ptr<Device>> DeviceFlags::open() const {
-  if (device == "cuda")
-    return openCuda({.localRank = localRank(),
-                     .graph = !noCudaGraph,
-                     .libraries = !noLibraries,
-                     .warn = [](auto line) {
-                       std::fprintf(stderr, "warning: %s\n", std::string(line).c_str());
-                     }});
-  const unsigned atOnce = threadsAtOnce == 0 ? processors().threads() : threadsAtOnce;
-  if (threads > atOnce && !quiet)
-    std::fprintf(stderr, "warning: %s\n", tooManyThreads(threads, atOnce).c_str());
-  const unsigned count = threads == 0 ? atOnce : threads;
-  if (device == "simt")
-    return openSimt({.threads = count, .seed = simtSeed, .libraries = !noLibraries});
-  return openCpu({.threads = count});
-}
 
 /// The layers and stages that make a call, each once.
 static Json usersOf(const Plan &plan, uint32_t call) {
@@ -68,9 +23,9 @@ static Json usersOf(const Plan &plan, uint32_t call) {
   return users;
 }
 
-static Status probe(const DeviceFlags &flags, const std::string &path) {
+static Status probe(const DeviceOptions &options, const std::string &path) {
   DLC_TRY_ASSIGN(module, Module::load(path));
-  DLC_TRY_ASSIGN(device, flags.open(*module));
+  DLC_TRY_ASSIGN(device, openDevice(*module, options, printLine));
   DLC_TRY_ASSIGN(reports, device->probe(module));
   for (uint32_t call = 0; call < reports.size(); ++call) {
     Json line = describeCall(module->plan(), call);
@@ -82,21 +37,21 @@ static Status probe(const DeviceFlags &flags, const std::string &path) {
   return {};
 }
 
-Status describeDevice(const DeviceFlags &flags, const std::string &module) {
+Status describeDevice(const DeviceOptions &options, const std::string &module) {
   if (!module.empty())
-    return probe(flags, module);
-  DLC_TRY_ASSIGN(device, flags.open());
+    return probe(options, module);
+  DLC_TRY_ASSIGN(device, openDevice(options, printLine));
   std::printf("%s\n", device->properties().c_str());
   return {};
 }
 
 Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> ranks,
-                                                     unsigned threads) const {
+                                                     unsigned threads, const Log &log) const {
   DLC_TRY_ASSIGN(loaded, Module::load(module));
-  DeviceFlags shared = device;
+  DeviceOptions shared = device;
   shared.threadsAtOnce = threads;
-  shared.quiet |= ranks && ranks->rank() != 0;
-  DLC_TRY_ASSIGN(place, shared.open(*loaded));
+  const bool speaks = !ranks || ranks->rank() == 0;
+  DLC_TRY_ASSIGN(place, openDevice(*loaded, shared, speaks ? log : Log()));
   if (ranks)
     place->join(std::move(ranks));
   return State::create(std::move(loaded), std::move(place), seed.value_or(0));
@@ -144,8 +99,8 @@ static Status asVirtualRanks(const std::vector<std::shared_ptr<Transport>> &rank
   return all;
 }
 
-Result<std::shared_ptr<Transport>> meetRanks(std::string_view command,
-                                             const TransportOptions &options) {
+Result<std::shared_ptr<Transport>> meetRanks(std::string_view command, TransportOptions options) {
+  options.log = printLine;
   DLC_TRY_ASSIGN(ranks, openTransport(options));
   if (ranks->ranks() > 1)
     DLC_TRY(beginTogether(*ranks, {}, {{"the command", std::string(command)}}));
@@ -163,15 +118,8 @@ Status amongRanks(std::string_view command, const RanksFlags &flags, const RankB
 }
 
 Status beginTogether(Transport &ranks, const Status &own, const Facts &facts) {
-  Status agreed = agree(ranks, own, facts);
-  if (agreed.ok() || ranks.ranks() == 1)
-    return agreed;
-  // The one line for all, before anyone ends: mpirun stops the others as soon as one does.
-  if (ranks.rank() == 0)
-    dlc::tool::sayError(agreed);
-  double said = 1;
-  (void)ranks.sum(std::span(&said, 1));
-  return Status(agreed.code(), "");
+  SharedLog log(ranks.rank() == 0);
+  return log.unsaid(agreeAloud(ranks, own, facts, log));
 }
 
 std::string optionalText(const std::optional<uint64_t> &number) {
@@ -206,31 +154,6 @@ Status loadWeights(State &state, const std::string &checkpoint, std::string_view
     std::fprintf(stderr, "note: %s: %s are of the averages (ema) of the weights\n",
                  checkpoint.c_str(), std::string(results).c_str());
   return {};
-}
-
-/// What an entry of a kind does.
-static std::string_view verbOf(dlc_entry_kind kind) {
-  return kind == DLC_ENTRY_TRAIN      ? "trains"
-         : kind == DLC_ENTRY_EVALUATE ? "evaluates"
-         : kind == DLC_ENTRY_INFER    ? "infers"
-                                      : "prepares";
-}
-
-Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,
-                                      dlc_entry_kind otherwise) {
-  const Plan &plan = module.plan();
-  const bool isStep = name.empty() && otherwise == DLC_ENTRY_TRAIN && !plan.steps.empty();
-  const EntryInfo *entry = isStep         ? &plan.entries[plan.steps[0].entry]
-                           : name.empty() ? plan.findEntry(otherwise)
-                                          : plan.findEntry(name);
-  if (entry)
-    return entry;
-  std::string known;
-  for (const EntryInfo &other : plan.entries)
-    addItem(known, other.name);
-  return invalid(module.path(), ": no entry ",
-                 name.empty() ? concat("that ", verbOf(otherwise)) : concat("'", name, "'"),
-                 "; there are: ", known);
 }
 
 } // namespace dlc::runtime::tool

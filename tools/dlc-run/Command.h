@@ -5,9 +5,12 @@
 
 #include "dlc/checkpoint.h"
 #include "dlc/context.h"
+#include "dlc/device.h"
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Data/Augmentation.h"
+#include "runtime/Exec/Entries.h"
 #include "runtime/Training/Ranks.h"
+#include "tools/dlc-run/Output.h"
 
 #include <functional>
 #include <map>
@@ -16,24 +19,6 @@
 #include <vector>
 
 namespace dlc::runtime::tool {
-
-/// Which device to run on, and how.
-struct DeviceFlags {
-  /// "cpu", "cuda", "simt"; empty: what the module was compiled for.
-  std::string device;
-  unsigned threads = 0;
-  /// How many can run at once, 0 standing for what the process has cores and time for: who asks for
-  /// more is warned unless `quiet`.
-  unsigned threadsAtOnce = 0;
-  bool quiet = false;
-  uint64_t simtSeed = 0;
-  bool noCudaGraph = false, noLibraries = false;
-
-  /// Fails if the module was compiled for another device.
-  Result<std::shared_ptr<Device>> open(const Module &module) const;
-  /// The device itself, by its name; the CPU if there is none.
-  Result<std::shared_ptr<Device>> open() const;
-};
 
 struct LaunchFlags {
   unsigned ranks = 0;
@@ -48,14 +33,16 @@ struct LaunchFlags {
 /// Flags of every command that runs a model.
 struct RunFlags {
   std::string module;
-  DeviceFlags device;
+  DeviceOptions device;
   std::optional<uint64_t> seed;
   bool json = false;
 
   /// A fresh State on the device, initialised from the seed (0 if none was given). The device is
   /// one of `ranks`, if there are any; `threads` is what threadsOfRank() says.
+  /// `log` is heard on rank 0 alone.
   Result<std::shared_ptr<State>> createState(std::shared_ptr<Transport> ranks = {},
-                                             unsigned threads = 0) const;
+                                             unsigned threads = 0,
+                                             const Log &log = printLine) const;
 };
 
 /// Sums alone, and beside the kernels of the module if there is one.
@@ -132,7 +119,7 @@ struct StepFlags : RunFlags {
 
 struct CheckFlags {
   std::string a, b, data;
-  DeviceFlags deviceA, deviceB;
+  DeviceOptions deviceA, deviceB;
   uint64_t steps = 3, seed = 0;
   bool activations = false, uses = false, json = false;
 };
@@ -141,7 +128,7 @@ Status train(const TrainFlags &flags);
 /// The ranks that this process was started among. Fails where they run other commands than this
 /// one, which would take each other's collectives for their own.
 Result<std::shared_ptr<Transport>> meetRanks(std::string_view command,
-                                             const TransportOptions &options = {});
+                                             TransportOptions options = {});
 /// Runs `body` among the ranks that this process was started among; for each of its own where these
 /// are virtual, on threads. Rank 0 speaks for all.
 Status amongRanks(std::string_view command, const RanksFlags &flags,
@@ -176,12 +163,7 @@ Status step(const StepFlags &flags);
 Status check(const CheckFlags &flags);
 /// Prints what is known of a device, as JSON; with a module what the device's libraries say to each
 /// of its calls, a line each.
-Status describeDevice(const DeviceFlags &flags, const std::string &module);
-
-/// The entry of that name, or, without a name, the first of a kind; of those that train the one
-/// that the first step begins with.
-Result<const EntryInfo *> selectEntry(const Module &module, const std::string &name,
-                                      dlc_entry_kind otherwise);
+Status describeDevice(const DeviceOptions &options, const std::string &module);
 
 } // namespace dlc::runtime::tool
 

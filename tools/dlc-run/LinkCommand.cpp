@@ -28,9 +28,9 @@ double secondsSince(Clock::time_point start) {
 /// A model that runs again and again on a thread of its own, as if there were no other ranks.
 class Kernels {
 public:
-  static Result<std::unique_ptr<Kernels>> start(LinkFlags flags, unsigned threads, bool first) {
-    flags.device.quiet = !first;
-    DLC_TRY_ASSIGN(state, flags.createState({}, threads));
+  static Result<std::unique_ptr<Kernels>> start(const LinkFlags &flags, unsigned threads,
+                                                bool first) {
+    DLC_TRY_ASSIGN(state, flags.createState({}, threads, first ? Log(printLine) : Log()));
     DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), "", DLC_ENTRY_TRAIN));
     DLC_TRY_ASSIGN(context, Context::create(state, entry->name));
     DLC_TRY(applyFactor(*context, 1));

@@ -2,6 +2,7 @@
 #include "tools/dlc-run/Output.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -21,9 +22,60 @@ static std::string_view layoutName(const dlc_library_call &call) {
   return call.layout == DLC_CALL_CHANNELS_LAST ? "nhwc" : "nchw";
 }
 
+/// Fields whose flags are not called as they are.
+static std::string flagOf(std::string_view field) {
+  constexpr std::pair<std::string_view, std::string_view> others[] = {
+      {"overrides", "--override"}, {"train", "--data"}, {"test", "--data"}};
+  for (const auto &[name, flag] : others)
+    if (name == field)
+      return std::string(flag);
+  std::string flag = "--";
+  for (char letter : field) {
+    if (std::isupper(static_cast<unsigned char>(letter)))
+      flag += '-';
+    flag += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return flag;
+}
+
+static bool isField(std::string_view text) {
+  constexpr std::string_view fields[] = {
+      "threads",   "data",     "train",      "test",         "augment",         "seed",
+      "epochs",    "steps",    "overrides",  "checkpoint",   "checkpointEvery", "resume",
+      "overwrite", "initFrom", "checkRanks", "deterministic"};
+  return std::ranges::find(fields, text) != std::end(fields);
+}
+
+std::string withFlags(std::string_view message) {
+  std::string text;
+  while (true) {
+    const size_t begin = message.find('`');
+    const size_t end = begin == message.npos ? begin : message.find('`', begin + 1);
+    if (end == message.npos)
+      return text.append(message);
+    text.append(message.substr(0, begin));
+    const std::string_view field = message.substr(begin + 1, end - begin - 1);
+    if (!isField(field)) {
+      // The second quote may begin a field.
+      text.append(message.substr(begin, end - begin));
+      message.remove_prefix(end);
+      continue;
+    }
+    text += flagOf(field);
+    message.remove_prefix(end + 1);
+  }
+}
+
+void printLine(Severity severity, std::string_view line) {
+  const char *kind = severity == Severity::Note      ? "note"
+                     : severity == Severity::Warning ? "warning"
+                                                     : "error";
+  std::fprintf(stderr, "%s: %s\n", kind, withFlags(line).c_str());
+}
+
 void printNotes(const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+    printLine(Severity::Note, note);
 }
 
 Json describeCall(const Plan &plan, uint32_t number) {

@@ -2,9 +2,11 @@
 #ifndef DLC_TOOLS_DLC_RUN_OUTPUT_H
 #define DLC_TOOLS_DLC_RUN_OUTPUT_H
 
+#include "dlc/log.h"
 #include "dlc/plan.h"
 #include "runtime/Training/Evaluate.h"
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,8 +17,32 @@ using Json = nlohmann::ordered_json;
 
 /// One object on one line of standard output.
 void printJson(const Json &object);
+/// What the library says, a line on standard error, fields of its options as this tool's flags:
+/// "`checkpointEvery`" is "--checkpoint-every".
+void printLine(Severity severity, std::string_view line);
+/// A message of the library with flags in the place of fields.
+std::string withFlags(std::string_view message);
 /// Lines on standard error, each "note: ...".
 void printNotes(const std::vector<std::string> &notes);
+
+/// Hears the library among ranks, and remembers whether a failure of all of them has been said.
+class SharedLog {
+public:
+  explicit SharedLog(bool speaks) : speaks(speaks), said(std::make_shared<bool>(false)) {}
+  void operator()(Severity severity, std::string_view line) const {
+    *said |= severity == Severity::Error;
+    if (speaks)
+      printLine(severity, line);
+  }
+  /// What is left to say of a failure.
+  Status unsaid(Status status) const {
+    return *said ? Status(status.code(), "") : std::move(status);
+  }
+
+private:
+  bool speaks;
+  std::shared_ptr<bool> said;
+};
 /// A library call of the plan: what it computes and how.
 Json describeCall(const Plan &plan, uint32_t number);
 /// Numbers that are not finite become null, as JSON has none. A table is an array of its rows.

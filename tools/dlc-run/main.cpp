@@ -27,7 +27,7 @@ struct CommandLine {
   InspectFlags inspect;
   StepFlags step;
   CheckFlags check;
-  DeviceFlags device;
+  DeviceOptions device;
   LaunchFlags launch;
   LinkFlags link;
   std::string probedModule;
@@ -37,8 +37,8 @@ struct CommandLine {
   CommandLine();
   CLI::App *add(const char *name, const char *description);
   static void refuse(CLI::App *command, std::function<Status()> check);
-  static void addDevice(CLI::App *command, DeviceFlags &flags);
-  static void addDeviceDetails(CLI::App *command, DeviceFlags &flags);
+  static void addDevice(CLI::App *command, DeviceOptions &flags);
+  static void addDeviceDetails(CLI::App *command, DeviceOptions &flags);
   static void addTrace(CLI::App *command, RanksFlags &flags);
   static void addRanks(CLI::App *command, RanksFlags &flags);
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
@@ -74,16 +74,16 @@ void CommandLine::refuse(CLI::App *command, std::function<Status()> check) {
   });
 }
 
-void CommandLine::addDevice(CLI::App *command, DeviceFlags &flags) {
+void CommandLine::addDevice(CLI::App *command, DeviceOptions &flags) {
   command
-      ->add_option("--device", flags.device,
+      ->add_option("--device", flags.name,
                    "cpu, cuda (untried) or simt (CUDA on the CPU); default: the module's")
       ->type_name("DEVICE")
       ->check(oneOf({"cpu", "cuda", "simt"}));
   addDeviceDetails(command, flags);
 }
 
-void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
+void CommandLine::addDeviceDetails(CLI::App *command, DeviceOptions &flags) {
   command->add_option("--threads", flags.threads, "threads of cpu and simt; default: one a core")
       ->type_name("N")
       ->check(wholeNumber(0));
@@ -92,8 +92,9 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceFlags &flags) {
                    "order in which simt runs what is not ordered; default: 0")
       ->type_name("N")
       ->check(wholeNumber(0));
-  command->add_flag("--no-cuda-graph", flags.noCudaGraph, "launch each kernel of a step by itself");
-  command->add_flag("--no-libraries", flags.noLibraries,
+  command->add_flag("--no-cuda-graph{false}", flags.cudaGraph,
+                    "launch each kernel of a step by itself");
+  command->add_flag("--no-libraries{false}", flags.libraries,
                     "cuda and simt: dlc's own kernels for all calls of cuBLASLt and cuDNN");
 }
 
@@ -355,7 +356,7 @@ void CommandLine::addCheck() {
         ->required()
         ->type_name("MODULE.so");
   for (auto [name, device] :
-       {std::pair{"--device-a", &check.deviceA.device}, {"--device-b", &check.deviceB.device}})
+       {std::pair{"--device-a", &check.deviceA.name}, {"--device-b", &check.deviceB.name}})
     checkCommand->add_option(name, *device, "cpu, cuda or simt; default: the module's")
         ->type_name("DEVICE")
         ->check(oneOf({"cpu", "cuda", "simt"}));
@@ -514,12 +515,12 @@ Status CommandLine::runHere() {
     return tool::link(link);
   if (*deviceCommand)
     return tool::describeDevice(device, probedModule);
-  DeviceFlags &first = check.deviceA;
-  const DeviceFlags &second = check.deviceB;
+  DeviceOptions &first = check.deviceA;
+  const DeviceOptions &second = check.deviceB;
   first.threads = second.threads;
   first.simtSeed = second.simtSeed;
-  first.noCudaGraph = second.noCudaGraph;
-  first.noLibraries = second.noLibraries;
+  first.cudaGraph = second.cudaGraph;
+  first.libraries = second.libraries;
   return tool::check(check);
 }
 
@@ -527,7 +528,10 @@ Result<int> parseAndRun(int argc, char **argv) {
   CommandLine line;
   if (const auto exitCode = line.read(argc, argv))
     return *exitCode;
-  return line.run();
+  Result<int> done = line.run();
+  if (done.ok())
+    return done;
+  return Status(done.status().code(), withFlags(done.status().message()));
 }
 
 } // namespace

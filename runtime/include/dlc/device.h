@@ -7,15 +7,18 @@
 #ifndef DLC_DEVICE_H
 #define DLC_DEVICE_H
 
+#include "dlc/log.h"
 #include "dlc/status.h"
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace dlc::runtime {
 
 class Device;
+class Module;
 
 struct CpuOptions {
   /// Threads that run kernels, the calling one included; 0 takes one for each processor this
@@ -61,6 +64,30 @@ struct CudaOptions {
 /// Fails with Unsupported, in one line, if the library, the driver or the device is missing or too
 /// old.
 DLC_API Result<std::shared_ptr<Device>> openCuda(const CudaOptions &options = {});
+
+/// Any of them.
+struct DeviceOptions {
+  /// "cpu", "cuda" or "simt"; empty: what the module was compiled for.
+  std::string name = {};
+  /// As CpuOptions.
+  unsigned threads = 0;
+  /// How many threads can run at once; 0: as many as the process has cores and time for. Who asks
+  /// for more is warned.
+  unsigned threadsAtOnce = 0;
+  /// As SimtOptions.
+  uint64_t simtSeed = 0;
+  /// As CudaOptions.
+  bool cudaGraph = true, libraries = true;
+};
+
+/// Opens the device on which a module is to run. Fails with InvalidArgument for a name that is
+/// none, and with Unsupported if the module was compiled for another device. `log` hears what
+/// CudaOptions::warn does.
+DLC_API Result<std::shared_ptr<Device>>
+openDevice(const Module &module, const DeviceOptions &options = {}, const Log &log = {});
+/// The device of that name; the CPU if there is none.
+DLC_API Result<std::shared_ptr<Device>> openDevice(const DeviceOptions &options = {},
+                                                   const Log &log = {});
 
 } // namespace dlc::runtime
 

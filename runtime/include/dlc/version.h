@@ -5,7 +5,11 @@
 
 #define DLC_VERSION "0.1.0"
 
-/* What libdlc.so shows; all else in it is hidden. For C++. */
+/* What libdlc.so shows; all else in it is hidden. */
+#ifdef __cplusplus
 #define DLC_API [[gnu::visibility("default")]]
+#else
+#define DLC_API __attribute__((visibility("default")))
+#endif
 
 #endif

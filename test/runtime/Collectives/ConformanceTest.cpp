@@ -150,6 +150,25 @@ TEST(Conformance, GivesAllTheSameBits) {
   }
 }
 
+// Of four, pairs first: as in a program's own MPI, where sums go another way (HostProgramTest).
+TEST(Conformance, AddsUpPairsFirst) {
+  if (ranks->ranks() != 4)
+    return;
+  auto valueOf = [](unsigned rank, uint64_t i) { return 1 / float(i % 97 + 3 + 11 * rank); };
+  for (uint64_t count : {5, 4096, 20000, 3000001}) {
+    std::vector<float> values(count);
+    for (uint64_t i = 0; i < count; ++i)
+      values[i] = valueOf(ranks->rank(), i);
+    ASSERT_TRUE(
+        ranks->run({Collective::Kind::Sum, 0, DLC_F32, std::as_writable_bytes(std::span(values))})
+            .ok());
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < count; ++i)
+      wrong += values[i] != (valueOf(0, i) + valueOf(1, i)) + (valueOf(2, i) + valueOf(3, i));
+    EXPECT_EQ(wrong, 0u) << count;
+  }
+}
+
 // Many at once, on all channels, waited for in another order than the one they were started in.
 TEST(Conformance, RunsSeveralAtOnce) {
   constexpr size_t count = 60;
@@ -443,9 +462,9 @@ TEST(VirtualRanks, EndTogether) {
 TEST(VirtualRanks, RefusesWhatIsNoTree) {
   EXPECT_TRUE(checkVirtualRanks(8, 2).ok());
   EXPECT_EQ(checkVirtualRanks(6, 2).message(),
-            "--deterministic: expected a power of two up to 4096, found 6");
+            "`deterministic`: expected a power of two up to 4096, found 6");
   EXPECT_EQ(checkVirtualRanks(8, 3).message(),
-            "--deterministic: 3 ranks cannot share 8 evenly: start 1, 2, 4, ... up to 8");
+            "`deterministic`: 3 ranks cannot share 8 evenly: start 1, 2, 4, ... up to 8");
 }
 
 TEST(Launched, KnowsStarters) {

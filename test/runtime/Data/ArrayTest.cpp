@@ -269,7 +269,7 @@ Fed feed(const std::string &path, const StoredArray &array, const ValueInfo &inp
     return {std::string(loader.status().message()), {}, {}};
   EXPECT_TRUE(
       (*loader)->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}).ok());
-  const std::span<std::byte> block = (*loader)->next()->inputs[0];
+  const std::span<const std::byte> block = (*loader)->next()->inputs[0];
   return {"", {block.begin(), block.end()}, (*loader)->notes(true)};
 }
 

@@ -137,13 +137,13 @@ TEST(Augmentation, DependsOnTheSampleAlone) {
 TEST(Augmentation, RefusesWhatIsNoImage) {
   Loading loading;
   EXPECT_EQ(loading.refusal({8, 16}, {.crop = 1, .flip = false}),
-            "--augment: entry 'e' takes no images, which are inputs "
+            "`augment`: entry 'e' takes no images, which are inputs "
             "[N, planes, height, width]");
   EXPECT_EQ(loading.refusal({8, 4, 4}, {.crop = 1, .flip = false}),
-            "--augment: input 'image' is f32[8, 4, 4], which is not moved as images "
+            "`augment`: input 'image' is f32[8, 4, 4], which is not moved as images "
             "[N, planes, height, width] are");
   EXPECT_EQ(loading.refusal({8, 1, 4, 4}, {.crop = 4, .flip = false}),
-            "--augment: crop:4 is as large as the images of input 'image', f32[8, 1, 4, 4]");
+            "`augment`: crop:4 is as large as the images of input 'image', f32[8, 1, 4, 4]");
   EXPECT_EQ(loading.refusal({8, 16}, {}), "");
 }
 

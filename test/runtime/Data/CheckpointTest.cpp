@@ -401,7 +401,7 @@ TEST(Checkpoint, RefusesWhatDoesNotFit) {
             "tensor 'linear1.bias' is f64[4], the model expects f32[4]");
   EXPECT_EQ(message({weight, bias}, LoadMode::Everything),
             "no tensor 'linear1.weight.velocity', the slot f32[4, 16] of the model's optimizer; "
-            "--init-from takes the weights only");
+            "`initFrom` takes the weights only");
   EXPECT_EQ(message({weight, bias}, LoadMode::Parameters), "loaded");
 }
 
@@ -457,7 +457,7 @@ TEST(Checkpoint, CopiesAParameterForASlotThatIsMissing) {
   EXPECT_EQ(valuesOf(*state, slot), weights);
   EXPECT_EQ(std::string(loadVariables(*state, path, LoadMode::Everything).status().message()),
             path + ": no tensor 'linear1.weight.velocity', the slot f32[4, 16] of the model's "
-                   "optimizer; --init-from takes the weights only");
+                   "optimizer; `initFrom` takes the weights only");
 }
 
 /// A file of tensors filled with 0, 1, 2, ..., as dlc writes it if there is metadata.
@@ -533,10 +533,10 @@ TEST(Checkpoint, PassesOverWhatTrainingKeepsBesideWeights) {
             "tensor 'step.h' is no variable of the model");
   EXPECT_EQ(load(all, ours, LoadMode::Everything),
             "tensor 'linear1.weight.gradient_average' is a slot of another optimizer than the "
-            "model's; --init-from takes the weights only");
+            "model's; `initFrom` takes the weights only");
   EXPECT_EQ(load({weight, bias}, ours, LoadMode::Everything),
             "no tensor 'linear1.weight.velocity', the slot f32[4, 16] of the model's optimizer; "
-            "--init-from takes the weights only");
+            "`initFrom` takes the weights only");
   writeTensors(path, all, changed);
   auto report = loadMatching(*state, path);
   ASSERT_TRUE(report.ok()) << report.status().message();

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Draws SVG pictures with gnuplot: of scaling, from the lines of `dlc-run simulate --json`, and of a schedule, from a trace.
+"""Draws SVG pictures with gnuplot: of speeds, from records; of scaling, from the lines of `dlc-run simulate --json`; and of a schedule, from a
+trace.
 
 usage: plot.py scaling OUT.svg NAME=FILE...      images a second over ranks, a curve a file, and what perfect scaling were
        plot.py efficiency OUT.svg NAME=FILE...   parts of perfect scaling over ranks, a curve a file; `reported` are points
        plot.py schedule OUT.svg TRACE.json       one step: kernels by stage, and collectives, a row each rank and kind
+       plot.py speed OUT.svg RECORD...           how many times as fast as its best rival dlc trains, a bar a network; records of compare.py
 Needs gnuplot (gnuplot-nox of Debian).
 """
 import json
 import subprocess
 import sys
+
+from table import NETWORKS
 
 CURVES = ("#4c72b0", "#dd8452", "#55a868", "#c44e52")
 COLOURS = {"forward": "#4c72b0", "backward": "#dd8452", "update": "#55a868", "collective": "#c44e52"}
@@ -85,12 +89,27 @@ def schedule(out, path):
     gnuplot(text + "plot " + ", ".join(f"NaN with lines linewidth 8 linecolor rgb '{colour}' title '{name}'" for name, colour in COLOURS.items()) + "\n")
 
 
+def speed(out, records):
+    figures = [figure for path in records for figure in json.load(open(path))["figures"] if figure["entry"] == "train_step"]
+    rows = {}  # of a network that several records have, the first one's
+    for it in figures:
+        rows.setdefault(f"{NETWORKS.get(it['net'], it['net'])}, {it['batch']}", it["rivals"][it["best_rival"]])
+    data = "$speeds << END\n" + "".join(f'"{name}" {gain["speedup"]} {gain["speedup_min"]} {gain["speedup_max"]}\n' for name, gain in rows.items()) + "END\n"
+    gnuplot(begin(out, f"640,{90 + 26 * len(rows)}") + data +
+            f"set yrange [{len(rows)}:-1] noreverse\nset xrange [0:*]\nset xlabel 'training steps, times the speed of the best of PyTorch'\n"
+            "set ytics nomirror scale 0 noenhanced\nset xtics nomirror\nset border 3\nset grid xtics\nset lmargin 18\nunset key\nset arrow 1 from 1, graph 0 to 1, graph 1 nohead linecolor 'black'\n"
+            f"plot $speeds using (0.5 * $2):0:(0.5 * $2):(0.34):ytic(1) with boxxyerror fillstyle solid linecolor rgb '{CURVES[0]}', "
+            "'' using 2:0:3:4 with xerrorbars pointtype 0 linewidth 2 linecolor 'black'\n")
+
+
 def main():
     arguments = sys.argv[1:]
     if len(arguments) >= 3 and arguments[0] in ("scaling", "efficiency"):
         {"scaling": scaling, "efficiency": efficiency}[arguments[0]](arguments[1], arguments[2:])
     elif len(arguments) == 3 and arguments[0] == "schedule":
         schedule(*arguments[1:])
+    elif len(arguments) >= 3 and arguments[0] == "speed":
+        speed(arguments[1], arguments[2:])
     else:
         sys.exit(__doc__)
 

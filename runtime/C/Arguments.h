@@ -1,0 +1,85 @@
+// What C passes, checked and in the form that the runtime takes.
+#ifndef DLC_RUNTIME_C_ARGUMENTS_H
+#define DLC_RUNTIME_C_ARGUMENTS_H
+
+#include "dlc/c.h"
+#include "dlc/data.h"
+#include "dlc/log.h"
+#include "dlc/plan.h"
+#include "runtime/C/Handles.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dlc::runtime {
+
+inline std::string textOf(const char *text) { return text ? text : ""; }
+
+/// Fails if a pointer that must lead somewhere does not.
+inline Status present(const void *pointer, std::string_view what) {
+  return pointer ? Status() : invalid(what, " is NULL");
+}
+
+/// Fails if `size`, which a struct of the caller's begins with, cannot be its own; of a later
+/// version's, only zeros may stand behind what this version knows.
+template <typename Struct> Status checkSize(const Struct *given, std::string_view name) {
+  DLC_TRY(present(given, name));
+  constexpr size_t longest = 4096;
+  if (given->size < sizeof(Struct) || given->size > longest)
+    return invalid("`size` of ", name, " is ", given->size, ": expected sizeof, ", sizeof(Struct));
+  const auto *bytes = reinterpret_cast<const char *>(given);
+  if (std::any_of(bytes + sizeof(Struct), bytes + given->size, [](char c) { return c != 0; }))
+    return unsupported(name, ": has a field set that this version of the library, ", DLC_VERSION,
+                       ", does not know");
+  return {};
+}
+
+/// `To` is Array for a dlc_array, OutputArray for a dlc_output. `of` is for messages.
+template <typename To, typename From>
+Result<std::vector<To>> arraysOf(const From *given, size_t count, std::string_view of) {
+  if (count != 0)
+    DLC_TRY(present(given, of));
+  std::vector<To> arrays;
+  for (const From &array : std::span(given, count)) {
+    if (!array.name)
+      return invalid(of, ": array ", arrays.size(), " has no name");
+    if (dtypeSize(array.dtype) == 0)
+      return invalid(of, ": '", array.name, "' has dtype ", array.dtype, ", which is none");
+    if (array.rank > DLC_MAX_RANK)
+      return invalid(of, ": '", array.name, "' has ", array.rank, " axes, at most ", DLC_MAX_RANK);
+    const std::span shape(array.shape, array.rank);
+    if (!array.data && std::ranges::find(shape, 0u) == shape.end())
+      return invalid(of, ": '", array.name, "' has no data");
+    arrays.push_back({array.name, static_cast<dlc_dtype>(array.dtype),
+                      std::vector<uint64_t>(shape.begin(), shape.end()), array.data});
+  }
+  return arrays;
+}
+
+/// Sets all but the data of a dlc_array or dlc_output. Behind the name stands a zero.
+template <typename To>
+void describeArray(To &array, std::string_view name, dlc_dtype dtype,
+                   const std::vector<uint64_t> &shape) {
+  array = {};
+  array.name = name.empty() ? "" : name.data();
+  array.dtype = dtype;
+  array.rank = static_cast<uint32_t>(shape.size());
+  std::ranges::copy(shape, array.shape);
+}
+
+/// Calls `log`, if there is one, with the names that fields have in C. What it throws is lost.
+inline Log logOf(dlc_log log, void *user) {
+  if (!log)
+    return {};
+  return [log, user](Severity severity, std::string_view line) {
+    try {
+      log(user, static_cast<dlc_severity>(severity), withFieldsOfC(line).c_str());
+    } catch (...) {
+    }
+  };
+}
+
+} // namespace dlc::runtime
+
+#endif

@@ -1,0 +1,214 @@
+// Matching arrays with inputs and outputs, and runs batch by batch.
+#include "runtime/Training/Predictor.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Data/SampleShape.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dlc::runtime {
+
+Status checkInput(const EntryInfo &entry, const ValueInfo &input, std::string_view what,
+                  const TensorType &found, std::optional<uint64_t> samples) {
+  TensorType expected = input.type;
+  // Samples are not counted by the first axis of each input: others must have all axes in place.
+  const bool bySample = input.batchAxis == 0 && !found.shape.empty();
+  if (bySample && samples)
+    expected.shape[0] = *samples;
+  const std::span whole(found.shape), sample = bySample ? whole.subspan(1) : whole;
+  const bool fits = bySample ? found.shape[0] == expected.shape[0] &&
+                                   fitShapes(sample, sampleShape(input)) != ShapeFit::None
+                             : found.shape == expected.shape;
+  if (found.dtype == expected.dtype && fits)
+    return {};
+  return invalid(what, " is ", found.str(), ", entry '", entry.name, "' expects ", expected.str(),
+                 bySample ? shapeAdvice(sample, input) : "");
+}
+
+static std::string namesOf(const std::vector<ValueInfo> &values, uint32_t leftOut) {
+  std::string names;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (i != leftOut && !values[i].isFetched())
+      addItem(names, values[i].name);
+  return names;
+}
+
+/// The array for each input, by number; null for the count of valid samples.
+static Result<std::vector<const Array *>> arraysOf(const EntryInfo &entry,
+                                                   std::span<const Array> arrays) {
+  std::vector<const Array *> found(entry.inputs.size());
+  for (const Array &array : arrays) {
+    size_t i = 0;
+    while (i < found.size() && (i == entry.validInput || entry.inputs[i].name != array.name))
+      ++i;
+    if (i == found.size())
+      return invalid("entry '", entry.name, "' has no input '", excerpt(array.name),
+                     "'; there are: ", namesOf(entry.inputs, entry.validInput));
+    if (found[i])
+      return invalid("there are two arrays '", array.name, "'");
+    if (!array.data && TensorType{array.dtype, array.shape, {}}.elementCount() != 0)
+      return invalid("array '", array.name, "' has no data");
+    found[i] = &array;
+  }
+  for (size_t i = 0; i < found.size(); ++i)
+    if (!found[i] && i != entry.validInput)
+      return invalid("entry '", entry.name, "': no array '", entry.inputs[i].name, "', the input ",
+                     entry.inputs[i].type.str());
+  return found;
+}
+
+Result<Batch> batchOf(const EntryInfo &entry, std::span<const Array> arrays) {
+  DLC_TRY_ASSIGN(found, arraysOf(entry, arrays));
+  Batch batch;
+  batch.valid = static_cast<int32_t>(entry.batch);
+  for (size_t i = 0; i < found.size(); ++i) {
+    batch.inputs.emplace_back();
+    if (!found[i])
+      continue;
+    const ValueInfo &input = entry.inputs[i];
+    DLC_TRY(checkInput(entry, input, concat("array '", input.name, "'"),
+                       {found[i]->dtype, found[i]->shape, {}}));
+    batch.inputs.back() = {static_cast<const std::byte *>(found[i]->data),
+                           input.type.logicalBytes()};
+  }
+  return batch;
+}
+
+Result<std::unique_ptr<Predictor>> Predictor::create(std::shared_ptr<State> state,
+                                                     std::string_view entry) {
+  DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry));
+  return std::unique_ptr<Predictor>(new Predictor(std::move(context)));
+}
+
+Predictor::Predictor(std::unique_ptr<Context> made)
+    : context(std::move(made)), entry(context->entry()), bySample(entry.batch != 0),
+      padded(entry.inputs.size()) {
+  for (size_t i = 0; i < entry.inputs.size(); ++i)
+    bySample = bySample && (i == entry.validInput || entry.inputs[i].batchAxis == 0);
+}
+
+Result<Predictor::Given> Predictor::match(std::span<const Array> arrays) const {
+  DLC_TRY_ASSIGN(found, arraysOf(entry, arrays));
+  Given given{{}, entry.batch};
+  const auto first = std::ranges::find_if(found, [](const Array *array) { return array; });
+  if (bySample && first != found.end() && !(*first)->shape.empty())
+    given.samples = (*first)->shape[0];
+  if (bySample && given.samples == 0)
+    return invalid("array '", (*first)->name, "' has no samples");
+  for (size_t i = 0; i < found.size(); ++i) {
+    const ValueInfo &input = entry.inputs[i];
+    given.inputs.push_back(found[i] ? static_cast<const std::byte *>(found[i]->data) : nullptr);
+    if (found[i])
+      DLC_TRY(checkInput(entry, input, concat("array '", input.name, "'"),
+                         {found[i]->dtype, found[i]->shape, {}},
+                         bySample ? std::optional(given.samples) : std::nullopt));
+  }
+  return given;
+}
+
+/// Of all samples.
+TensorType Predictor::outputType(const ValueInfo &output, uint64_t samples) const {
+  TensorType type{output.type.dtype, output.type.shape, {}};
+  if (bySample && countsSamples(entry, output))
+    type.shape[output.batchAxis] = samples;
+  return type;
+}
+
+Result<std::vector<Tensor>> Predictor::run(std::span<const Array> inputs) {
+  DLC_TRY_ASSIGN(given, match(inputs));
+  std::vector<Tensor> tensors;
+  std::vector<std::byte *> places;
+  tensors.reserve(entry.outputs.size());
+  for (const ValueInfo &output : entry.outputs) {
+    places.push_back(nullptr);
+    if (output.isFetched())
+      continue;
+    const TensorType type = outputType(output, given.samples);
+    tensors.push_back({std::string(output.name), type.dtype, type.shape,
+                       std::vector<std::byte>(type.logicalBytes())});
+    places.back() = tensors.back().bytes.data();
+  }
+  DLC_TRY(runAll(given, places));
+  return tensors;
+}
+
+Status Predictor::run(std::span<const Array> inputs, std::span<const OutputArray> outputs) {
+  DLC_TRY_ASSIGN(given, match(inputs));
+  std::vector<std::byte *> places(entry.outputs.size());
+  for (const OutputArray &array : outputs) {
+    const int index = context->findOutput(array.name);
+    if (index < 0)
+      return invalid("entry '", entry.name, "' has no output '", excerpt(array.name),
+                     "'; there are: ", namesOf(entry.outputs, DLC_NONE));
+    const auto number = static_cast<size_t>(index);
+    const TensorType found{array.dtype, array.shape, {}},
+        expected = outputType(entry.outputs[number], given.samples);
+    if (found.dtype != expected.dtype || found.shape != expected.shape)
+      return invalid("array '", array.name, "' is ", found.str(), ", entry '", entry.name,
+                     "' yields ", expected.str());
+    if (!array.data)
+      return invalid("array '", array.name, "' has no data");
+    places[number] = static_cast<std::byte *>(array.data);
+  }
+  return runAll(given, places);
+}
+
+Status Predictor::runAll(const Given &given, std::span<std::byte *const> outputs) {
+  const uint64_t batch = bySample ? entry.batch : given.samples;
+  uint64_t first = 0;
+  do {
+    const uint64_t count = std::min(batch, given.samples - first);
+    DLC_TRY(bind(given, first, count));
+    DLC_TRY(context->run());
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i])
+        DLC_TRY(read(i, first, count, given.samples, outputs[i]));
+    first += count;
+  } while (first < given.samples);
+  return {};
+}
+
+/// Whole batches are read where they lie.
+Status Predictor::bind(const Given &given, uint64_t first, uint64_t count) {
+  valid = static_cast<int32_t>(count);
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    if (i == entry.validInput) {
+      DLC_TRY(context->bind(i, std::as_bytes(std::span(&valid, 1))));
+      continue;
+    }
+    const uint64_t bytes = entry.inputs[i].type.logicalBytes();
+    if (!bySample || count == entry.batch) {
+      const uint64_t begin = bySample ? first * (bytes / entry.batch) : 0;
+      DLC_TRY(context->bind(i, {given.inputs[i] + begin, bytes}));
+      continue;
+    }
+    const uint64_t row = bytes / entry.batch;
+    if (!padded[i] && bytes != 0 && !(padded[i] = HostMemory::allocate(bytes)))
+      return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes of input '",
+                     entry.inputs[i].name, "'");
+    std::memcpy(padded[i].data(), given.inputs[i] + first * row, count * row);
+    std::memset(padded[i].data() + count * row, 0, bytes - count * row);
+    DLC_TRY(context->bind(i, {padded[i].data(), bytes}));
+  }
+  return {};
+}
+
+/// Puts what a run has made of samples `first` and behind where they lie among all.
+Status Predictor::read(size_t output, uint64_t first, uint64_t count, uint64_t samples,
+                       std::byte *all) {
+  const ValueInfo &value = entry.outputs[output];
+  const uint64_t bytes = value.type.logicalBytes();
+  if (!bySample || !countsSamples(entry, value) || samples == entry.batch)
+    return context->read(output, {all, bytes});
+  const uint64_t row = elementsTogether(value) * dtypeSize(value.type.dtype);
+  if (value.batchAxis == 0 && count == entry.batch)
+    return context->read(output, {all + first * row, bytes});
+  whole.resize(bytes);
+  DLC_TRY(context->read(output, whole));
+  for (uint64_t outer = 0; outer < bytes / (entry.batch * row); ++outer)
+    std::memcpy(all + (outer * samples + first) * row, whole.data() + outer * entry.batch * row,
+                count * row);
+  return {};
+}
+
+} // namespace dlc::runtime

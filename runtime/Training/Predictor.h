@@ -1,0 +1,62 @@
+// Arrays of the program as inputs and outputs of entries.
+//
+// Threads: as Context.
+#ifndef DLC_RUNTIME_TRAINING_PREDICTOR_H
+#define DLC_RUNTIME_TRAINING_PREDICTOR_H
+
+#include "dlc/context.h"
+#include "dlc/data.h"
+#include "dlc/run.h"
+#include "runtime/Data/BatchLoader.h"
+#include "runtime/Device/CPU/HostMemory.h"
+
+namespace dlc::runtime {
+
+/// Fails, with the shapes of both sides, unless a value called `what` ("tensor 'x'") has the type
+/// of an input, and its shape but for axes of extent 1, or samples that are flat. `samples`, if
+/// given, is how many there are where the first axis counts them, in the place of the entry's
+/// batch.
+Status checkInput(const EntryInfo &entry, const ValueInfo &input, std::string_view what,
+                  const TensorType &found, std::optional<uint64_t> samples = {});
+
+/// The arrays as a batch of an entry: an array for each of its inputs, but for the count of valid
+/// samples. Fails with InvalidArgument where one is missing, unknown, twice there or of another
+/// type.
+Result<Batch> batchOf(const EntryInfo &entry, std::span<const Array> arrays);
+
+/// Runs an entry that infers on any number of samples, where the first axis of all inputs counts
+/// them, or on arrays that are as it takes them.
+class Predictor {
+public:
+  static Result<std::unique_ptr<Predictor>> create(std::shared_ptr<State> state,
+                                                   std::string_view entry);
+
+  Result<std::vector<Tensor>> run(std::span<const Array> inputs);
+  Status run(std::span<const Array> inputs, std::span<const OutputArray> outputs);
+
+private:
+  explicit Predictor(std::unique_ptr<Context> context);
+  struct Given {
+    /// By input of the entry; null for the count of valid samples.
+    std::vector<const std::byte *> inputs;
+    uint64_t samples;
+  };
+  Result<Given> match(std::span<const Array> arrays) const;
+  TensorType outputType(const ValueInfo &output, uint64_t samples) const;
+  Status runAll(const Given &given, std::span<std::byte *const> outputs);
+  Status bind(const Given &given, uint64_t first, uint64_t count);
+  Status read(size_t output, uint64_t first, uint64_t count, uint64_t samples, std::byte *all);
+
+  std::unique_ptr<Context> context;
+  const EntryInfo &entry;
+  /// Whether the first axis of each input counts samples.
+  bool bySample;
+  int32_t valid = 0;
+  /// By input: the last samples, where they do not fill a batch. And an output of a run.
+  std::vector<HostMemory> padded;
+  std::vector<std::byte> whole;
+};
+
+} // namespace dlc::runtime
+
+#endif

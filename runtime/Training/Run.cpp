@@ -1,0 +1,286 @@
+// A run: what it begins with, its trainer, and what it evaluates and predicts with.
+#include "dlc/run.h"
+#include "runtime/Core/PathClaim.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
+#include "runtime/Exec/Entries.h"
+#include "runtime/Training/Predictor.h"
+#include "runtime/Training/RunStart.h"
+#include "runtime/Training/Trainer.h"
+#include "runtime/Training/Weights.h"
+
+#include <algorithm>
+#include <atomic>
+#include <unistd.h>
+
+namespace dlc::runtime {
+namespace {
+
+/// Several observers as one.
+class Observers : public TrainObserver {
+public:
+  explicit Observers(std::span<TrainObserver *const> all) : all(all) {}
+  void onStep(const StepReport &report) override {
+    for (TrainObserver *each : all)
+      each->onStep(report);
+  }
+  void onEpoch(const EpochReport &report) override {
+    for (TrainObserver *each : all)
+      each->onEpoch(report);
+  }
+  void onCheckpoint(const std::string &path) override {
+    for (TrainObserver *each : all)
+      each->onCheckpoint(path);
+  }
+  void onCheckpointFailed(const Status &reason) override {
+    for (TrainObserver *each : all)
+      each->onCheckpointFailed(reason);
+  }
+  bool shouldStop() override {
+    bool stop = false;
+    for (TrainObserver *each : all)
+      stop |= each->shouldStop();
+    return stop;
+  }
+
+private:
+  std::span<TrainObserver *const> all;
+};
+
+} // namespace
+
+struct Run::Impl {
+  explicit Impl(RunOptions options) : options(std::move(options)) {}
+  Status start();
+  Status createTrainer();
+  Status needTrainer() { return trainer ? Status() : createTrainer(); }
+  Status checkProcess() const;
+  Result<PathClaim> claimCheckpoint() const;
+  Result<Evaluator *> needEvaluator();
+  Result<Predictor *> needPredictor(std::string_view entry);
+  const Module &module() const { return *begin.state->module(); }
+  bool hasTrainingData() const { return begin.train || options.batches.fill; }
+
+  RunOptions options;
+  std::shared_ptr<Transport> ranks;
+  RunBeginning begin;
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Evaluator> evaluator;
+  std::map<std::string, std::unique_ptr<Predictor>, std::less<>> predictors;
+  std::atomic<bool> stopAsked = false;
+  const pid_t process = getpid();
+};
+
+/// The threads of a run are not in a child of its process.
+Status Run::Impl::checkProcess() const {
+  return getpid() == process ? Status()
+                             : invalid(options.module, ": the run belongs to process ", process,
+                                       ", of which this one was forked: it opens one of its own");
+}
+
+Status Run::Impl::start() {
+  ranks = options.ranks ? options.ranks->transport() : selfTransport();
+  DLC_TRY_ASSIGN(started, beginRun(options, ranks));
+  begin = std::move(started);
+  if (!hasTrainingData())
+    return {};
+  Status created = guarded([&] { return createTrainer(); });
+  DLC_TRY(agreeAloud(*ranks, created, {}, options.log));
+  const Speaker speaker(options.log, ranks->rank() == 0);
+  for (const std::string &note : trainer->notes())
+    speaker.note(note);
+  return {};
+}
+
+Status Run::Impl::createTrainer() {
+  DLC_TRY(selectEntry(module(), "", DLC_ENTRY_TRAIN).takeStatus());
+  const TrainOptions wanted{.epochs = options.epochs,
+                            .steps = options.steps,
+                            .checkpoint = options.checkpoint,
+                            .checkpointEvery = options.checkpointEvery,
+                            .checkRanks = options.checkRanks,
+                            .augmentation = options.augment,
+                            .batches = options.batches,
+                            .overrides = options.overrides,
+                            .timeline = options.timeline};
+  DLC_TRY_ASSIGN(created,
+                 Trainer::create(begin.state, begin.train, begin.test, wanted, begin.progress));
+  DLC_TRY(created->restore(begin.metadata).in(options.checkpoint));
+  trainer = std::move(created);
+  return {};
+}
+
+/// The checkpoint is this run's while it trains; between its open() and now another may have had
+/// it.
+Result<PathClaim> Run::Impl::claimCheckpoint() const {
+  if (options.checkpoint.empty() || ranks->rank() != 0)
+    return PathClaim();
+  DLC_TRY_ASSIGN(claim, PathClaim::take(options.checkpoint));
+  if (!trainer->lastSaved())
+    DLC_TRY(checkCheckpoint(options, module().plan(), begin.progress));
+  return claim;
+}
+
+Result<Evaluator *> Run::Impl::needEvaluator() {
+  if (trainer && trainer->testEvaluator())
+    return trainer->testEvaluator();
+  if (!evaluator) {
+    DLC_TRY_ASSIGN(entry, selectEntry(module(), "", DLC_ENTRY_EVALUATE));
+    if (!begin.test)
+      return invalid("entry '", entry->name, "' has no test data: `data` or `test` gives them");
+    DLC_TRY_ASSIGN(created, Evaluator::create(begin.state, begin.test));
+    evaluator = std::move(created);
+  }
+  return evaluator.get();
+}
+
+Result<Predictor *> Run::Impl::needPredictor(std::string_view entry) {
+  if (const auto found = predictors.find(entry); found != predictors.end())
+    return found->second.get();
+  DLC_TRY_ASSIGN(selected, selectEntry(module(), entry, DLC_ENTRY_INFER));
+  DLC_TRY_ASSIGN(created, Predictor::create(begin.state, selected->name));
+  return predictors.emplace(entry, std::move(created)).first->second.get();
+}
+
+Run::Run(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Run::~Run() = default;
+
+Result<std::unique_ptr<Run>> Run::open(RunOptions options) {
+  return guarded([&]() -> Result<std::unique_ptr<Run>> {
+    auto impl = std::make_unique<Impl>(std::move(options));
+    DLC_TRY(impl->start());
+    return std::unique_ptr<Run>(new Run(std::move(impl)));
+  });
+}
+
+Status Run::train(std::initializer_list<TrainObserver *> observers) {
+  return guarded([&]() -> Status {
+    DLC_TRY(impl->checkProcess());
+    if (!impl->hasTrainingData()) {
+      DLC_TRY_ASSIGN(entry, selectEntry(impl->module(), "", DLC_ENTRY_TRAIN));
+      return invalid("entry '", entry->name,
+                     "' has no training data: `data`, `train` or `batches.fill` gives them");
+    }
+    Result<PathClaim> claim = impl->claimCheckpoint();
+    DLC_TRY(agreeAloud(*impl->ranks, claim.status(), {}, impl->options.log));
+    Observers all({observers.begin(), observers.size()});
+    Status trained = impl->trainer->run(all, &impl->stopAsked);
+    impl->stopAsked = false;
+    DLC_TRY(std::move(trained).in(impl->options.module));
+    return impl->trainer->checkpointStatus();
+  });
+}
+
+Result<StepReport> Run::step(std::span<const Array> arrays) {
+  return guarded([&]() -> Result<StepReport> {
+    DLC_TRY(impl->checkProcess());
+    DLC_TRY(impl->needTrainer());
+    DLC_TRY_ASSIGN(batch, batchOf(impl->trainer->entry(), arrays));
+    return impl->trainer->step(batch);
+  });
+}
+
+Result<EvaluateReport> Run::evaluate(std::shared_ptr<const Dataset> data) {
+  return guarded([&]() -> Result<EvaluateReport> {
+    DLC_TRY(impl->checkProcess());
+    std::unique_ptr<Evaluator> own;
+    if (data) {
+      DLC_TRY_ASSIGN(created, Evaluator::create(impl->begin.state, std::move(data)));
+      own = std::move(created);
+    }
+    DLC_TRY_ASSIGN(evaluator, own ? Result<Evaluator *>(own.get()) : impl->needEvaluator());
+    DLC_TRY(averageStatistics(*impl->ranks, *impl->begin.state));
+    DLC_TRY_ASSIGN(report, evaluator->run());
+    if (impl->trainer && !impl->hasTrainingData())
+      impl->trainer->observePlateaus(report.metrics);
+    return report;
+  });
+}
+
+Result<std::vector<Tensor>> Run::predict(std::span<const Array> inputs, std::string_view entry) {
+  return guarded([&]() -> Result<std::vector<Tensor>> {
+    DLC_TRY(impl->checkProcess());
+    DLC_TRY_ASSIGN(predictor, impl->needPredictor(entry));
+    return predictor->run(inputs);
+  });
+}
+
+Status Run::predict(std::span<const Array> inputs, std::span<const OutputArray> outputs,
+                    std::string_view entry) {
+  return guarded([&]() -> Status {
+    DLC_TRY(impl->checkProcess());
+    DLC_TRY_ASSIGN(predictor, impl->needPredictor(entry));
+    return predictor->run(inputs, outputs);
+  });
+}
+
+Status Run::save(const std::string &path) {
+  return guarded([&]() -> Status {
+    DLC_TRY(impl->checkProcess());
+    DLC_TRY(impl->needTrainer());
+    const bool first = impl->ranks->rank() == 0;
+    Status checked =
+        first ? earlierCheckpoint(path, inputsOf(impl->options)).takeStatus() : Status();
+    DLC_TRY(agreeAloud(*impl->ranks, checked, {}, impl->options.log));
+    return agreeAloud(*impl->ranks, impl->trainer->save(path), {}, impl->options.log);
+  });
+}
+
+Status Run::load(const std::string &path) {
+  return guarded([&]() -> Status {
+    DLC_TRY(impl->checkProcess());
+    State &state = *impl->begin.state;
+    Status loaded = impl->ranks->rank() == 0
+                        ? loadVariables(state, path, LoadMode::Weights).takeStatus()
+                        : Status();
+    DLC_TRY(agreeAloud(*impl->ranks, loaded, {}, impl->options.log));
+    Metadata none;
+    return broadcastRun(*impl->ranks, none, state);
+  });
+}
+
+Status Run::set(const std::string &setting, double value) {
+  return guarded([&]() -> Status {
+    DLC_TRY(impl->needTrainer());
+    return impl->trainer->set(setting, value);
+  });
+}
+
+uint64_t Run::weightsBytes() const { return runtime::weightsBytes(impl->module().plan()); }
+
+Status Run::readWeights(std::span<std::byte> weights) const {
+  return guarded([&] { return runtime::readWeights(*impl->begin.state, weights); });
+}
+
+Status Run::writeWeights(std::span<const std::byte> weights) {
+  return guarded([&] { return runtime::writeWeights(*impl->begin.state, weights); });
+}
+
+Status Run::averageWeights(Ranks &ranks, double weight) {
+  return guarded(
+      [&] { return runtime::averageWeights(*ranks.transport(), *impl->begin.state, weight); });
+}
+
+void Run::stop() { impl->stopAsked = true; }
+
+Status Run::checkpointStatus() const {
+  return guarded([&] { return impl->trainer ? impl->trainer->checkpointStatus() : Status(); });
+}
+
+const TrainingProgress &Run::progress() const {
+  return impl->trainer ? impl->trainer->progress() : impl->begin.progress;
+}
+
+uint64_t Run::epochs() const {
+  return impl->trainer ? impl->trainer->epochs()
+                       : epochsOf(impl->module().plan(), impl->options.epochs);
+}
+
+std::optional<uint64_t> Run::lastSaved() const {
+  return impl->trainer ? impl->trainer->lastSaved() : std::nullopt;
+}
+
+const std::shared_ptr<const Module> &Run::module() const { return impl->begin.state->module(); }
+const std::shared_ptr<State> &Run::state() const { return impl->begin.state; }
+
+} // namespace dlc::runtime

@@ -1,0 +1,121 @@
+// Labelled samples that a run reads by number: from files, from arrays of the program, or from a
+// Dataset of its own.
+//
+// Ownership: shared; a dataset outlives the runs that read it. Threads: sample() may be called by
+// several threads at once.
+#ifndef DLC_DATA_H
+#define DLC_DATA_H
+
+#include "dlc/abi.h"
+#include "dlc/status.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dlc::runtime {
+
+struct EntryInfo;
+
+/// What a field of a sample is for: decides which input of an entry it feeds.
+enum class FieldKind {
+  Image,
+  Label,
+  /// What the input of the same name reads.
+  Named,
+  /// A number of a sequence, and the one behind it.
+  Text,
+  FollowingText
+};
+
+struct DatasetField {
+  FieldKind kind;
+  dlc_dtype dtype;
+  /// Of one sample.
+  std::vector<uint64_t> shape;
+  /// For messages: where the field comes from.
+  std::string file;
+  /// The input's, of a field of kind Named.
+  std::string name = {};
+  /// Numbers beyond the classes of an input stand for its last class: those of rare words.
+  bool rareShareLast = false;
+};
+
+/// How the arrays of a file are called.
+struct ArrayNames {
+  /// In the file; and those that are for this split and were not read, as no input takes them.
+  std::vector<std::string> all, ignored;
+  /// Of an input's array in front of the input's name: "test." or nothing.
+  std::string prefix;
+};
+
+/// Formats, and programs with data of their own, implement it.
+class DLC_API Dataset {
+public:
+  virtual ~Dataset() = default;
+  /// For messages: where the samples come from.
+  virtual const std::string &name() const = 0;
+  virtual uint64_t size() const = 0;
+  /// Each sample is one element of a sequence, and follows the one before it: a batch takes pieces,
+  /// and the next batch goes on where they end.
+  virtual bool isSequence() const { return false; }
+  virtual const std::vector<DatasetField> &fields() const = 0;
+  /// Null for what is no file of arrays.
+  virtual const ArrayNames *arrayNames() const { return nullptr; }
+  /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset.
+  virtual const std::byte *sample(uint64_t index, size_t field) const = 0;
+};
+
+enum class Split { Train, Test };
+
+/// Opens what `--data` of dlc-run says: "idx:DIR", a folder with files named as MNIST's are;
+/// "cifar:DIR", the binary version of CIFAR; "safetensors:FILE" or "npz:FILE", an array for each
+/// input; "text:FILE" or "words:FILE", a text by characters or by words. Of a file of arrays those
+/// are read that the inputs of `reader` are called as; without it all. A split without samples is
+/// an error.
+DLC_API Result<std::shared_ptr<const Dataset>>
+openDataset(const std::string &description, Split split, const EntryInfo *reader = nullptr);
+
+/// An array of the program's, row-major and without gaps, where it lies.
+struct Array {
+  std::string name;
+  dlc_dtype dtype;
+  std::vector<uint64_t> shape;
+  const void *data;
+};
+
+/// One that the library writes.
+struct OutputArray {
+  std::string name;
+  dlc_dtype dtype;
+  std::vector<uint64_t> shape;
+  void *data;
+};
+
+/// Samples in arrays, one for each input that has the array's name. The first axis counts samples,
+/// and is the same in all. Values are converted as those of files are: u8 to floats in [0, 1],
+/// other types by their values. Nothing is copied: the arrays must live as long as the dataset, and
+/// who changes them in between trains on what is there then. `name` is for messages. Fails with
+/// InvalidArgument if the arrays differ in their samples, if one has none or no data, or if two
+/// have one name.
+DLC_API Result<std::shared_ptr<const Dataset>> datasetOf(std::vector<Array> arrays,
+                                                         std::string name = "the arrays");
+
+/// Batches that the program makes itself, where a Dataset is not what it has.
+struct Batches {
+  /// How many an epoch has, of each rank; 0: not known, as where the program steps by itself.
+  uint64_t perEpoch = 0;
+  /// Fills the inputs of the entry that trains, whole ones, aligned for kernels: batch number
+  /// `batch` of epoch number `epoch`, both from 0. Called on the thread that trains, in order; a
+  /// run that is resumed asks for the batches behind those of its checkpoint. A failure ends the
+  /// training.
+  std::function<Status(uint64_t epoch, uint64_t batch, std::span<const OutputArray> inputs)> fill =
+      {};
+};
+
+} // namespace dlc::runtime
+
+#endif

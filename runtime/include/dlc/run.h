@@ -1,0 +1,180 @@
+// A run: a module on a device with its data, from initial values or a checkpoint to a trained
+// model. What `dlc-run train` does, for programs that train.
+//
+//   auto run = dlc::Run::open({.module = "lenet.so", .data = "idx:mnist"});
+//   if (run.ok())
+//     dlc::Status trained = (*run)->train();
+//
+// Everything that decides a bit of the result is in the options, the module and the data: the same
+// run through dlc-run, in C++ or from another language ends with the same weights, and one that is
+// stopped and resumed from its checkpoint with those of one that was not.
+//
+// Ownership: a Run owns its variables and shares datasets, ranks and device. Threads: one thread at
+// a time, but for stop(); several Runs of a process know nothing of each other. A process that was
+// forked opens Runs of its own. For inference on another thread beside training, State::clone().
+// Failure: a Status that names the file, field or tensor; what is not done has changed nothing, and
+// a Run whose step failed may go on. Fields of options are named in backquotes (log.h).
+#ifndef DLC_RUN_H
+#define DLC_RUN_H
+
+#include "dlc/checkpoint.h"
+#include "dlc/data.h"
+#include "dlc/device.h"
+#include "dlc/log.h"
+#include "dlc/ranks.h"
+#include "dlc/train.h"
+
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dlc::runtime {
+
+struct RunOptions {
+  /// What dlc wrote.
+  std::string module;
+  DeviceOptions device = {};
+
+  /// Training and test data as openDataset() takes them; empty: none, or the following.
+  std::string data = {};
+  /// Training data, in the place of `data`.
+  std::shared_ptr<const Dataset> train = {};
+  /// Test data, in the place of those of `data`.
+  std::shared_ptr<const Dataset> test = {};
+  /// Training data, in the place of `train`.
+  Batches batches = {};
+  /// What happens to training images by chance.
+  Augmentation augment = {};
+
+  /// Of initial values, order and everything that is drawn; none: that of the checkpoint that is
+  /// resumed, or 0.
+  std::optional<uint64_t> seed = {};
+  /// Epochs in all, those before a resumption included; none: the module's setting, or 1.
+  std::optional<uint64_t> epochs = {};
+  /// At most so many batches in one call of train().
+  std::optional<uint64_t> steps = {};
+  /// Settings in the place of the module's, by name: "optimizer.learning_rate".
+  std::map<std::string, double> overrides = {};
+
+  /// File that train() writes after each epoch and at its end, on rank 0; empty: none.
+  std::string checkpoint = {};
+  /// It is written each so many batches as well; 0: not.
+  uint64_t checkpointEvery = 0;
+  /// Go on where `checkpoint` ends; it must be there.
+  bool resume = false;
+  /// Whether `checkpoint` may be one that is there already, and is replaced. Other files never are.
+  bool overwrite = false;
+  /// A file of weights to begin with, as far as it has those of the model.
+  std::string initFrom = {};
+
+  /// Who trains together. Null: this process alone.
+  std::shared_ptr<Ranks> ranks = {};
+  /// Compare the parameters of all ranks each so many batches; 0: not.
+  uint64_t checkRanks = 0;
+
+  Log log = {};
+  /// Where what happens is noted; null: nowhere. It outlives the run.
+  Timeline *timeline = nullptr;
+};
+
+/// An array of the library's own.
+struct Tensor {
+  std::string name;
+  dlc_dtype dtype;
+  std::vector<uint64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+class DLC_API Run {
+public:
+  /// Loads the module, opens the device, initialises or resumes, and checks all that can be checked
+  /// before the first batch. Among several ranks all of them fail alike, also where they differ in
+  /// what they were asked for.
+  static Result<std::unique_ptr<Run>> open(RunOptions options);
+  ~Run();
+  Run(const Run &) = delete;
+  Run &operator=(const Run &) = delete;
+
+  /// Trains up to `epochs`, or `steps` batches, evaluates after each epoch where there are test
+  /// data, and writes the checkpoint. Fails with InvalidArgument where there are no training data;
+  /// with Failed if a loss, a result or a variable is not finite; and with Io, at the end, if
+  /// checkpoints could not be written. Fails before the first step if another run of this machine
+  /// writes `checkpoint`, or has done so since open(). Afterwards it may be called again.
+  Status train(std::initializer_list<TrainObserver *> observers = {});
+
+  /// Trains on one batch of the caller's: an array for each input of the entry that trains, of its
+  /// type, and its shape but for axes of extent 1; read where it lies. Learning rates follow the
+  /// module's schedule; one that counts epochs needs `batches.perEpoch`. Nothing is evaluated and
+  /// nothing written. All ranks call it together, each with a batch of its own.
+  Result<StepReport> step(std::span<const Array> batch);
+
+  /// Losses and metrics of the present weights on the test data, or on `data`, each sample once;
+  /// ranks share the batches. A schedule that waits for a metric hears it from here where the
+  /// program steps by itself.
+  Result<EvaluateReport> evaluate(std::shared_ptr<const Dataset> data = {});
+
+  /// Runs an entry that infers, the first one if `entry` is empty, with the present weights: those
+  /// in training, or their averages where the model keeps some. An array for each input; where
+  /// samples are counted by the first axis of all inputs, any number of samples, batch by batch,
+  /// the last one padded. Each rank by itself.
+  Result<std::vector<Tensor>> predict(std::span<const Array> inputs, std::string_view entry = {});
+  /// Writes to the caller's memory: some of the entry's outputs, or all.
+  Status predict(std::span<const Array> inputs, std::span<const OutputArray> outputs,
+                 std::string_view entry = {});
+
+  /// Writes a checkpoint, from which a run resumes to the bit. All ranks call it; rank 0 writes.
+  Status save(const std::string &path);
+  /// Takes the weights of a checkpoint, or of a file of PyTorch's, for those of this run; counters
+  /// and optimizer stay. All ranks call it; rank 0 reads.
+  Status load(const std::string &path);
+
+  /// Sets one of the module's settings from the next step on, as `overrides` does.
+  Status set(const std::string &setting, double value);
+
+  /// The weights as one block: all parameters and statistics in the order in which the module lists
+  /// them (dlc-run inspect --variables), each row-major in its own type, one right behind the
+  /// other.
+  uint64_t weightsBytes() const;
+  Status readWeights(std::span<std::byte> weights) const;
+  Status writeWeights(std::span<const std::byte> weights);
+  /// Makes the weights, but for whole numbers, their mean over `ranks`, each counting `weight`
+  /// times: after local steps, or of data of different size. A rank without data gives 0. All ranks
+  /// call it, and end with the same bits. Slots of optimizers stay. A run that is only averaged
+  /// needs no `ranks` of its own, and its module no --data-parallel.
+  Status averageWeights(Ranks &ranks, double weight = 1);
+
+  /// Ends train() after the batch that it is at, as if it were complete; from any thread, or a
+  /// signal's handler. The next train() goes on. Where none is at work, the next one ends at once.
+  void stop();
+
+  /// Fails where train() could not write all checkpoints: says how many, and what the file holds.
+  Status checkpointStatus() const;
+  const TrainingProgress &progress() const;
+  /// Those that train() goes up to.
+  uint64_t epochs() const;
+  /// The step that the last checkpoint of this run holds; none if none was written.
+  std::optional<uint64_t> lastSaved() const;
+  const std::shared_ptr<const Module> &module() const;
+  const std::shared_ptr<State> &state() const;
+
+private:
+  struct Impl;
+  explicit Run(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace dlc::runtime
+
+namespace dlc {
+using runtime::Array, runtime::Augmentation, runtime::Batches, runtime::Dataset,
+    runtime::EpochReport, runtime::EvaluateReport, runtime::Log, runtime::OutputArray,
+    runtime::Ranks, runtime::Result, runtime::Run, runtime::RunOptions, runtime::Severity,
+    runtime::Split, runtime::Status, runtime::StatusCode, runtime::StepReport, runtime::Tensor,
+    runtime::TrainObserver, runtime::TrainingProgress;
+} // namespace dlc
+
+#endif

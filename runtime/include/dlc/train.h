@@ -1,0 +1,83 @@
+// What training reports, and who hears it.
+#ifndef DLC_TRAIN_H
+#define DLC_TRAIN_H
+
+#include "dlc/context.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlc::runtime {
+
+/// Losses and metrics by name, in the entry's order.
+using MetricValues = std::vector<std::pair<std::string, MetricValue>>;
+
+/// Where a training run stands.
+struct TrainingProgress {
+  uint64_t seed = 0;
+  /// Batches trained on since the run began.
+  uint64_t step = 0;
+  /// Epochs completed, and batches done in the current one.
+  uint64_t epoch = 0, position = 0;
+};
+
+struct EvaluateReport {
+  MetricValues metrics;
+  uint64_t samples = 0, batches = 0;
+  double seconds = 0;
+};
+
+/// After a batch.
+struct StepReport {
+  TrainingProgress progress;
+  /// 0 where it is not known how many batches an epoch has.
+  uint64_t stepsInEpoch, epochs;
+  uint64_t samples;
+  /// Of this batch alone, and over the epoch so far.
+  MetricValues batch, epoch;
+  double seconds;
+};
+
+/// After an epoch, or at the end of the run.
+struct EpochReport {
+  TrainingProgress progress;
+  uint64_t samples;
+  MetricValues train;
+  double seconds;
+  std::optional<EvaluateReport> test;
+  /// The learning rates of the last update, by the names of their scalars.
+  std::vector<std::pair<std::string_view, double>> rates;
+};
+
+/// Hears how a run goes. Called on the thread that trains. It may read the run (evaluate, predict,
+/// weights) from onEpoch(), and set its rates from onStep() and onEpoch().
+class DLC_API TrainObserver {
+public:
+  virtual ~TrainObserver() = default;
+  virtual void onStep([[maybe_unused]] const StepReport &report) {}
+  virtual void onEpoch([[maybe_unused]] const EpochReport &report) {}
+  virtual void onCheckpoint([[maybe_unused]] const std::string &path) {}
+  /// A checkpoint could not be written. The run goes on, and the next one is tried.
+  virtual void onCheckpointFailed([[maybe_unused]] const Status &reason) {}
+  /// Asked before each batch, or behind each among several ranks; true on one of them ends the run
+  /// as if it were complete.
+  virtual bool shouldStop() { return false; }
+};
+
+/// What happens to images by chance as they are put into batches.
+struct Augmentation {
+  /// Rows and columns of zeros on each side, out of which an image's size is cropped; 0: no crop.
+  uint32_t crop = 0;
+  /// Whether half of the images are mirrored, left for right.
+  bool flip = false;
+
+  bool changesImages() const { return crop != 0 || flip; }
+};
+
+} // namespace dlc::runtime
+
+#endif

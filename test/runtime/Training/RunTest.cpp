@@ -1,0 +1,629 @@
+// A run as a program has it: that it trains as the trainer does, in whatever way it is given its
+// data, goes on to the bit, and says what is wrong.
+#include "dlc/run.h"
+#include "runtime/Collectives/VirtualRanks.h"
+#include "runtime/Core/Support.h"
+#include "test/lib/SmallModel/SmallModel.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <limits>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+
+namespace {
+
+constexpr uint64_t batchSize = 8, pixels = 16, batches = 12;
+
+/// 100 training samples: an epoch of 12 batches.
+struct Folder {
+  TemporaryFolder folder;
+  std::vector<std::string> heard;
+  explicit Folder(const PlanBuilder &plan = smallModel()) {
+    writeFile(folder.path("small.so"), moduleWith(plan.blob()));
+    writeSmallData(folder.root(), 100, 30);
+  }
+  std::string path(const char *name) const { return folder.path(name); }
+  RunOptions options() {
+    return {.module = path("small.so"),
+            .device = {.threads = 1},
+            .data = "idx:" + folder.root(),
+            .seed = 1,
+            .log = [this](Severity severity, std::string_view line) {
+              const char *kind[] = {"note: ", "warning: ", "error: "};
+              heard.push_back(kind[static_cast<int>(severity)] + std::string(line));
+            }};
+  }
+};
+
+std::unique_ptr<Run> opened(RunOptions options) {
+  Result<std::unique_ptr<Run>> run = Run::open(std::move(options));
+  EXPECT_TRUE(run.ok()) << run.status().message();
+  return run.ok() ? run.take() : nullptr;
+}
+
+std::string refusal(RunOptions options) {
+  Result<std::unique_ptr<Run>> run = Run::open(std::move(options));
+  return run.ok() ? "opened" : std::string(run.status().message());
+}
+
+std::vector<std::byte> weightsOf(const Run &run) {
+  std::vector<std::byte> weights(run.weightsBytes());
+  EXPECT_TRUE(run.readWeights(weights).ok());
+  return weights;
+}
+
+std::vector<float> numbersOf(const std::vector<std::byte> &bytes) {
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+struct Counter : TrainObserver {
+  std::vector<double> losses;
+  std::vector<std::string> checkpoints;
+  uint64_t epochs = 0, stopAt = UINT64_MAX;
+  void onStep(const StepReport &report) override {
+    losses.push_back(report.batch[0].second.number);
+  }
+  void onEpoch(const EpochReport &) override { ++epochs; }
+  void onCheckpoint(const std::string &path) override { checkpoints.push_back(path); }
+  bool shouldStop() override { return losses.size() >= stopAt; }
+};
+
+/// A batch that learns something, made of its number.
+struct OwnBatch {
+  std::vector<float> image = std::vector<float>(batchSize * pixels);
+  std::vector<int32_t> label = std::vector<int32_t>(batchSize);
+  void make(uint64_t number) {
+    for (uint64_t i = 0; i < batchSize; ++i) {
+      label[i] = static_cast<int32_t>((number + i) % 4);
+      for (uint64_t p = 0; p < pixels; ++p)
+        image[i * pixels + p] = static_cast<float>((number * 7 + i * 3 + p) % 5) / 8 +
+                                (p / 4 == static_cast<uint64_t>(label[i]) ? 0.5f : 0);
+    }
+  }
+  std::vector<Array> arrays() const {
+    return {{"image", DLC_F32, {batchSize, 1, 4, 4}, image.data()},
+            {"label", DLC_I32, {batchSize}, label.data()}};
+  }
+};
+
+TEST(Run, TrainsEvaluatesAndSaves) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  auto run = opened(options);
+  EXPECT_EQ(run->epochs(), 3u);
+  Counter first, second;
+  ASSERT_TRUE(run->train({&first, &second}).ok());
+  EXPECT_EQ(first.losses.size(), 3 * batches);
+  EXPECT_EQ(first.losses, second.losses);
+  EXPECT_EQ(first.epochs, 3u);
+  EXPECT_EQ(first.checkpoints, std::vector<std::string>(3, options.checkpoint));
+  EXPECT_EQ(run->progress().step, 3 * batches);
+  EXPECT_EQ(run->lastSaved(), 3 * batches);
+  auto report = run->evaluate();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->samples, 30u);
+  EXPECT_GT(report->metrics[1].second.number, 0.9);
+  // What save() writes now is what train() wrote last.
+  ASSERT_TRUE(run->save(folder.path("again.safetensors")).ok());
+  EXPECT_EQ(readFile(folder.path("again.safetensors")), readFile(options.checkpoint));
+  EXPECT_EQ(folder.heard, (std::vector<std::string>{
+                              "note: " + folder.folder.root() +
+                              ": 4 of 100 samples are left out each time, as they do not fill a "
+                              "batch of 8"}));
+  // There is nothing left to do, and nothing goes wrong.
+  ASSERT_TRUE(run->train({&first}).ok());
+  EXPECT_EQ(first.losses.size(), 3 * batches);
+}
+
+// Stopped by an observer, by stop(), by a number of steps, and resumed in another Run.
+TEST(Run, GoesOnToTheBit) {
+  Folder folder;
+  auto whole = opened(folder.options());
+  ASSERT_TRUE(whole->train().ok());
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  options.steps = 5;
+  auto run = opened(options);
+  ASSERT_TRUE(run->train().ok());
+  EXPECT_EQ(run->progress().step, 5u);
+  Counter stopping;
+  stopping.stopAt = 3;
+  ASSERT_TRUE(run->train({&stopping}).ok());
+  EXPECT_EQ(run->progress().step, 8u);
+  run->stop();
+  ASSERT_TRUE(run->train().ok());
+  EXPECT_EQ(run->progress().step, 8u);
+  EXPECT_EQ(run->lastSaved(), 8u);
+  options.resume = true;
+  options.steps = {};
+  options.seed = {};
+  run = opened(options);
+  EXPECT_EQ(run->progress().step, 8u);
+  EXPECT_EQ(run->progress().seed, 1u);
+  ASSERT_TRUE(run->train().ok());
+  EXPECT_EQ(weightsOf(*run), weightsOf(*whole));
+}
+
+// The same samples in arrays of the program: bytes are converted as those of files are.
+TEST(Run, ReadsArraysWhereTheyLie) {
+  Folder folder;
+  auto files = opened(folder.options());
+  ASSERT_TRUE(files->train().ok());
+  const std::vector<std::byte> images = readFile(folder.path("train-images-idx3-ubyte")),
+                               labels = readFile(folder.path("train-labels-idx1-ubyte"));
+  constexpr size_t imagesHeader = 16, labelsHeader = 8;
+  RunOptions options = folder.options();
+  options.data = "";
+  options.train = datasetOf({{"image", DLC_U8, {100, 4, 4}, images.data() + imagesHeader},
+                             {"label", DLC_U8, {100}, labels.data() + labelsHeader}})
+                      .take();
+  auto run = opened(options);
+  ASSERT_TRUE(run->train().ok());
+  EXPECT_EQ(weightsOf(*run), weightsOf(*files));
+  EXPECT_EQ(run->evaluate().status().message(),
+            "entry 'evaluate' has no test data: `data` or `test` gives them");
+  // It may be evaluated on others.
+  auto report = run->evaluate(options.train);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->samples, 100u);
+}
+
+TEST(Run, ArraysThatAreNoSamples) {
+  const float number = 1;
+  auto says = [](std::vector<Array> arrays) {
+    return std::string(datasetOf(std::move(arrays)).status().message());
+  };
+  EXPECT_EQ(says({}), "the arrays: there are none");
+  EXPECT_EQ(says({{"x", DLC_F32, {}, &number}}),
+            "the arrays: 'x' is one number, expected one a sample");
+  EXPECT_EQ(says({{"x", DLC_F32, {0, 2}, &number}}), "the arrays: 'x' has no samples");
+  EXPECT_EQ(says({{"x", DLC_F32, {1}, nullptr}}), "the arrays: 'x' has no data");
+  EXPECT_EQ(says({{"x", DLC_F32, {1}, &number}, {"y", DLC_F32, {2}, &number}}),
+            "the arrays: 'y' has 2 samples, 'x' 1");
+  EXPECT_EQ(says({{"x", DLC_F32, {1}, &number}, {"x", DLC_F32, {1}, &number}}),
+            "the arrays: there are two arrays 'x'");
+}
+
+// A loop of the program's own and batches that it fills are the same run.
+TEST(Run, StepsAsItTrains) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.data = "";
+  options.epochs = 2;
+  std::vector<std::pair<uint64_t, uint64_t>> asked;
+  options.batches = {
+      .perEpoch = 5, .fill = [&](uint64_t epoch, uint64_t number, auto inputs) {
+        asked.emplace_back(epoch, number);
+        OwnBatch batch;
+        batch.make(epoch * 5 + number);
+        EXPECT_EQ(inputs.size(), 2u);
+        EXPECT_EQ(inputs[0].name, "image");
+        EXPECT_EQ(inputs[1].shape, (std::vector<uint64_t>{batchSize}));
+        std::memcpy(inputs[0].data, batch.image.data(), batch.image.size() * sizeof(float));
+        std::memcpy(inputs[1].data, batch.label.data(), batch.label.size() * sizeof(int32_t));
+        return Status();
+      }};
+  auto filled = opened(options);
+  Counter counter;
+  ASSERT_TRUE(filled->train({&counter}).ok());
+  EXPECT_EQ(counter.epochs, 2u);
+  ASSERT_EQ(asked.size(), 10u);
+  EXPECT_EQ(asked[7], (std::pair<uint64_t, uint64_t>(1, 2)));
+
+  options.batches = {};
+  auto stepped = opened(options);
+  std::vector<double> losses;
+  for (uint64_t number = 0; number < 10; ++number) {
+    OwnBatch batch;
+    batch.make(number);
+    auto report = stepped->step(batch.arrays());
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(report->samples, batchSize);
+    EXPECT_EQ(report->progress.step, number + 1);
+    losses.push_back(report->batch[0].second.number);
+  }
+  EXPECT_EQ(losses, counter.losses);
+  EXPECT_EQ(weightsOf(*stepped), weightsOf(*filled));
+  EXPECT_LT(losses.back(), losses.front());
+}
+
+// A resumption asks for what comes behind the checkpoint.
+TEST(Run, FilledBatchesGoOn) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.data = "";
+  options.epochs = 2;
+  options.checkpoint = folder.path("c.safetensors");
+  options.steps = 7;
+  uint64_t first = UINT64_MAX, firstEpoch = UINT64_MAX;
+  options.batches = {.perEpoch = 5, .fill = [&](uint64_t epoch, uint64_t number, auto) {
+                       if (first == UINT64_MAX)
+                         first = number, firstEpoch = epoch;
+                       return Status();
+                     }};
+  ASSERT_TRUE(opened(options)->train().ok());
+  EXPECT_EQ(first, 0u);
+  first = UINT64_MAX;
+  options.resume = true;
+  options.steps = {};
+  ASSERT_TRUE(opened(options)->train().ok());
+  EXPECT_EQ(first, 2u);
+  EXPECT_EQ(firstEpoch, 1u);
+}
+
+TEST(Run, SaysWhatIsWrongWithBatches) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.data = "";
+  options.batches = {.perEpoch = 5, .fill = [](uint64_t, uint64_t number, auto) {
+                       return number == 2 ? Status(StatusCode::Io, "the sensor is gone") : Status();
+                     }};
+  auto run = opened(options);
+  Status status = run->train();
+  EXPECT_EQ(status.code(), StatusCode::Io);
+  EXPECT_EQ(status.message(),
+            folder.path("small.so") + ": `batches.fill`: batch 2 of epoch 0: the sensor is gone");
+  EXPECT_EQ(run->progress().step, 2u);
+  options.batches.perEpoch = 0;
+  EXPECT_EQ(refusal(options), "`batches.fill` is given without `batches.perEpoch`");
+
+  options.batches = {};
+  run = opened(options);
+  EXPECT_EQ(run->train().message(), "entry 'train_step' has no training data: `data`, `train` or "
+                                    "`batches.fill` gives them");
+  OwnBatch batch;
+  batch.make(0);
+  auto says = [&](const std::function<void(std::vector<Array> &)> &change) {
+    std::vector<Array> arrays = batch.arrays();
+    change(arrays);
+    auto report = run->step(arrays);
+    return report.ok() ? "trained" : std::string(report.status().message());
+  };
+  EXPECT_EQ(says([](auto &a) { a.pop_back(); }),
+            "entry 'train_step': no array 'label', the input i32[8]");
+  EXPECT_EQ(says([](auto &a) { a[0].name = "picture"; }),
+            "entry 'train_step' has no input 'picture'; there are: image, label");
+  EXPECT_EQ(says([](auto &a) { a[1] = a[0]; }), "there are two arrays 'image'");
+  EXPECT_EQ(says([](auto &a) { a[0].dtype = DLC_F64; }),
+            "array 'image' is f64[8, 1, 4, 4], entry 'train_step' expects f32[8, 1, 4, 4]");
+  EXPECT_EQ(says([](auto &a) { a[0].shape = {7, 1, 4, 4}; }),
+            "array 'image' is f32[7, 1, 4, 4], entry 'train_step' expects f32[8, 1, 4, 4]");
+  EXPECT_EQ(says([](auto &a) { a[0].data = nullptr; }), "array 'image' has no data");
+  batch.label[3] = 4;
+  EXPECT_EQ(says([](auto &) {}), "entry 'train_step': sample 3 of input 'label' is 4, its classes "
+                                 "are 0 to 3");
+  // None of it has trained, and the run goes on.
+  EXPECT_EQ(run->progress().step, 0u);
+  batch.label[3] = 0;
+  EXPECT_EQ(says([](auto &a) { a[0].shape = {8, 4, 4}; }), "trained");
+}
+
+// After a step whose loss is no number the next one trains.
+TEST(Run, GoesOnAfterAStepThatFails) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.data = "";
+  auto run = opened(options);
+  OwnBatch batch;
+  batch.make(0);
+  const std::vector<std::byte> before = weightsOf(*run);
+  batch.image[0] = std::numeric_limits<float>::quiet_NaN();
+  auto failed = run->step(batch.arrays());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.status().code(), StatusCode::Failed);
+  ASSERT_TRUE(run->writeWeights(before).ok());
+  batch.make(0);
+  EXPECT_TRUE(run->step(batch.arrays()).ok());
+}
+
+TEST(Run, SetsRatesBetweenSteps) {
+  Folder folder;
+  auto train = [&](double rate, bool later) {
+    RunOptions options = folder.options();
+    options.data = "";
+    if (!later)
+      options.overrides = {{"optimizer.learning_rate", rate}};
+    auto run = opened(options);
+    if (later)
+      EXPECT_TRUE(run->set("optimizer.learning_rate", rate).ok());
+    OwnBatch batch;
+    batch.make(0);
+    EXPECT_TRUE(run->step(batch.arrays()).ok());
+    EXPECT_EQ(run->set("momentum", 1).message(),
+              folder.path("small.so") +
+                  ": no setting 'momentum' to override; there are: optimizer.learning_rate");
+    return weightsOf(*run);
+  };
+  EXPECT_EQ(train(0.5, true), train(0.5, false));
+  EXPECT_NE(train(0.5, true), train(0.25, true));
+}
+
+TEST(Run, PredictsAnyNumberOfSamples) {
+  Folder folder;
+  auto run = opened(folder.options());
+  ASSERT_TRUE(run->train().ok());
+  OwnBatch batch;
+  batch.make(1);
+  const std::vector<Array> images = {{"image", DLC_F32, {batchSize, 1, 4, 4}, batch.image.data()}};
+  auto all = run->predict(images);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  ASSERT_EQ(all->size(), 1u);
+  EXPECT_EQ((*all)[0].shape, (std::vector<uint64_t>{batchSize, 4}));
+  // One by one, and into memory of the caller.
+  std::vector<float> scores(batchSize * 4);
+  for (uint64_t i = 0; i < batchSize; ++i)
+    ASSERT_TRUE(
+        run->predict(
+               std::vector<Array>{
+                   {"image", DLC_F32, {1, 1, 4, 4}, batch.image.data() + i * pixels}},
+               std::vector<OutputArray>{{(*all)[0].name, DLC_F32, {1, 4}, scores.data() + i * 4}},
+               "infer_n1")
+            .ok());
+  EXPECT_EQ(scores, numbersOf((*all)[0].bytes));
+  // An entry with a batch of 8 and a count: the last samples are padded.
+  EXPECT_EQ(run->predict(images, "infer_n9").status().message(),
+            folder.path("small.so") +
+                ": no entry 'infer_n9'; there are: train_step, evaluate, infer_n1");
+  EXPECT_EQ(run->predict(std::vector<Array>{{"image", DLC_F32, {0, 1, 4, 4}, scores.data()}})
+                .status()
+                .message(),
+            "array 'image' has no samples");
+  EXPECT_EQ(run->predict(images,
+                         std::vector<OutputArray>{{(*all)[0].name, DLC_F32, {1, 4}, scores.data()}})
+                .message(),
+            "array '" + (*all)[0].name + "' is f32[1, 4], entry 'infer_n1' yields f32[8, 4]");
+  EXPECT_EQ(run->predict(images, std::vector<OutputArray>{{"y", DLC_F32, {1, 4}, scores.data()}})
+                .message(),
+            "entry 'infer_n1' has no output 'y'; there are: " + (*all)[0].name);
+}
+
+TEST(Run, PadsTheLastBatch) {
+  Folder folder;
+  auto run = opened(folder.options());
+  OwnBatch first, second;
+  first.make(1);
+  second.make(2);
+  first.image.insert(first.image.end(), second.image.begin(), second.image.end());
+  first.label.insert(first.label.end(), second.label.begin(), second.label.end());
+  auto outputs = [&](uint64_t samples) {
+    auto all =
+        run->predict(std::vector<Array>{{"image", DLC_F32, {samples, 1, 4, 4}, first.image.data()},
+                                        {"label", DLC_I32, {samples}, first.label.data()}},
+                     "evaluate");
+    EXPECT_TRUE(all.ok()) << all.status().message();
+    EXPECT_EQ((*all)[0].shape, (std::vector<uint64_t>{samples, 4}));
+    return numbersOf((*all)[0].bytes);
+  };
+  std::vector<float> whole = outputs(16);
+  whole.resize(11 * 4);
+  EXPECT_EQ(outputs(11), whole);
+  whole.resize(3 * 4);
+  EXPECT_EQ(outputs(3), whole);
+}
+
+TEST(Run, LoadsAndWritesWeights) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  auto trained = opened(options);
+  ASSERT_TRUE(trained->train().ok());
+  options = folder.options();
+  auto run = opened(options);
+  EXPECT_NE(weightsOf(*run), weightsOf(*trained));
+  ASSERT_TRUE(run->load(folder.path("c.safetensors")).ok());
+  EXPECT_EQ(weightsOf(*run), weightsOf(*trained));
+  EXPECT_EQ(run->progress().step, 0u);
+  EXPECT_EQ(run->weightsBytes(), (4 * pixels + 4) * sizeof(float));
+  std::vector<std::byte> zeros(run->weightsBytes());
+  ASSERT_TRUE(run->writeWeights(zeros).ok());
+  EXPECT_EQ(weightsOf(*run), zeros);
+  zeros.pop_back();
+  EXPECT_EQ(run->writeWeights(zeros).message(), "the weights have 272 bytes, the block 271");
+  EXPECT_EQ(run->load(folder.path("none")).code(), StatusCode::Io);
+}
+
+// Nothing that others made is replaced.
+TEST(Run, KeepsFiles) {
+  Folder folder;
+  auto run = opened(folder.options());
+  writeFile(folder.path("notes.txt"), std::vector<std::byte>(100, std::byte('x')));
+  EXPECT_NE(run->save(folder.path("notes.txt")).message().find(": exists and is "),
+            std::string_view::npos);
+  EXPECT_FALSE(run->save(folder.path("small.so")).ok());
+  EXPECT_FALSE(run->save(folder.path("train-images-idx3-ubyte")).ok());
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  options.steps = 1;
+  ASSERT_TRUE(opened(options)->train().ok());
+  EXPECT_EQ(refusal(options), options.checkpoint +
+                                  ": is the checkpoint of an earlier run, after step 1; `resume` "
+                                  "continues it, `overwrite` replaces it");
+  options.overwrite = true;
+  EXPECT_EQ(refusal(options), "opened");
+  options = folder.options();
+  options.resume = true;
+  EXPECT_EQ(refusal(options), "`resume` is given without `checkpoint`");
+  options.checkpoint = folder.path("none");
+  EXPECT_FALSE(opened(folder.options()) == nullptr);
+  EXPECT_NE(refusal(options).find("No such file"), std::string::npos);
+}
+
+// Two runs that write one checkpoint: the second has a word to say before it trains.
+TEST(Run, OneRunWritesACheckpoint) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  auto first = opened(options), second = opened(options);
+  struct Nested : TrainObserver {
+    dlc::Run *other = nullptr;
+    std::string message;
+    void onStep(const StepReport &) override {
+      if (message.empty())
+        message = other->train().message();
+    }
+  } nested;
+  nested.other = second.get();
+  ASSERT_TRUE(first->train({&nested}).ok());
+  EXPECT_EQ(nested.message, options.checkpoint + ": is being written by another run");
+  const auto written = readFile(options.checkpoint);
+  EXPECT_EQ(second->train().message(),
+            options.checkpoint + ": is the checkpoint of an earlier run, after step 36; `resume` "
+                                 "continues it, `overwrite` replaces it");
+  EXPECT_EQ(readFile(options.checkpoint), written);
+  EXPECT_EQ(second->progress().step, 0u);
+  // The same where both go on from one checkpoint.
+  options.resume = true;
+  options.epochs = 4;
+  first = opened(options);
+  second = opened(options);
+  ASSERT_TRUE(second->train().ok());
+  EXPECT_EQ(first->train().message(),
+            options.checkpoint +
+                ": was at step 36 when it was read, and is at step 48 now: another run has written "
+                "it");
+}
+
+TEST(Run, IsNotForked) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.device.threads = 2;
+  auto run = opened(options);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string message(run->train().message());
+    _exit(message.find("the run belongs to process ") != std::string::npos ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_TRUE(run->train().ok());
+}
+
+TEST(Run, SaysWhatIsWrong) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.module = folder.path("none.so");
+  EXPECT_NE(refusal(options).find("No such file"), std::string::npos);
+  options = folder.options();
+  options.device.name = "tpu";
+  EXPECT_EQ(refusal(options), "no device 'tpu'; there are: cpu, cuda, simt");
+  options.device.name = "simt";
+  EXPECT_NE(refusal(options).find("compiled for cpu, not for simt"), std::string::npos)
+      << refusal(options);
+  options = folder.options();
+  options.overrides = {{"momentum", 1}};
+  EXPECT_NE(refusal(options).find("no setting 'momentum'"), std::string::npos);
+}
+
+// Several runs of a process know nothing of each other, also at the same time.
+TEST(Run, SeveralAtOnce) {
+  Folder folder;
+  auto alone = opened(folder.options());
+  ASSERT_TRUE(alone->train().ok());
+  std::vector<std::vector<std::byte>> weights(4);
+  std::vector<std::thread> threads;
+  for (auto &each : weights)
+    threads.emplace_back([&each, &folder] {
+      RunOptions options = folder.options();
+      options.log = {};
+      auto run = opened(options);
+      EXPECT_TRUE(run->train().ok());
+      each = weightsOf(*run);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const auto &each : weights)
+    EXPECT_EQ(each, weightsOf(*alone));
+}
+
+/// Runs body(ranks) on `count` ranks, each on a thread.
+void among(unsigned count, const std::function<void(const std::shared_ptr<Ranks> &)> &body) {
+  std::vector<std::thread> threads;
+  for (auto &transport : makeVirtualRanks(selfTransport(), count))
+    threads.emplace_back([transport, &body] { body(std::make_shared<Ranks>(transport)); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(Run, AmongRanks) {
+  Folder folder(smallParallelModel());
+  std::vector<std::vector<std::byte>> weights(2);
+  among(2, [&](const auto &ranks) {
+    RunOptions options = folder.options();
+    options.log = {};
+    options.ranks = ranks;
+    options.checkpoint = folder.path("c.safetensors");
+    auto run = opened(options);
+    EXPECT_TRUE(run->train().ok());
+    weights[ranks->rank()] = weightsOf(*run);
+    EXPECT_TRUE(run->save(folder.path("again.safetensors")).ok());
+  });
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_EQ(readFile(folder.path("again.safetensors")), readFile(folder.path("c.safetensors")));
+}
+
+// Where they differ all fail alike, and one of them has a line to say before any other ends.
+TEST(Run, RanksThatDiffer) {
+  Folder folder(smallParallelModel());
+  std::vector<std::string> messages(2), errors(2);
+  among(2, [&](const auto &ranks) {
+    RunOptions options = folder.options();
+    options.log = [&, rank = ranks->rank()](Severity severity, std::string_view line) {
+      if (severity == Severity::Error)
+        errors[rank] = line;
+    };
+    options.ranks = ranks;
+    options.epochs = ranks->rank() + 2;
+    messages[ranks->rank()] = refusal(options);
+  });
+  EXPECT_EQ(messages[0], "the ranks differ: rank 1 has `epochs` 3, rank 0 has 2");
+  EXPECT_EQ(messages[1], messages[0]);
+  EXPECT_EQ(errors, messages);
+}
+
+// Local steps, each rank alone with a module for one, and then a mean in which one counts thrice.
+TEST(Run, AveragesWeights) {
+  Folder folder;
+  std::vector<std::vector<float>> before(2), after(2);
+  std::vector<std::string> refusals(2), none(2);
+  among(2, [&](const auto &ranks) {
+    const unsigned rank = ranks->rank();
+    RunOptions options = folder.options();
+    options.log = {};
+    options.data = "";
+    auto run = opened(options);
+    OwnBatch batch;
+    for (uint64_t i = 0; i < 3; ++i) {
+      batch.make(10 * rank + i);
+      EXPECT_TRUE(run->step(batch.arrays()).ok());
+    }
+    before[rank] = numbersOf(weightsOf(*run));
+    EXPECT_TRUE(run->averageWeights(*ranks, rank == 0 ? 3 : 1).ok());
+    after[rank] = numbersOf(weightsOf(*run));
+    refusals[rank] = run->averageWeights(*ranks, rank == 0 ? 1 : -1).message();
+    none[rank] = run->averageWeights(*ranks, 0).message();
+    EXPECT_EQ(numbersOf(weightsOf(*run)), after[rank]);
+    // Without data on rank 1, what rank 0 has.
+    EXPECT_TRUE(run->averageWeights(*ranks, rank == 0 ? 2 : 0).ok());
+    EXPECT_EQ(numbersOf(weightsOf(*run)), after[0]);
+  });
+  EXPECT_EQ(after[0], after[1]);
+  EXPECT_NE(before[0], before[1]);
+  for (size_t i = 0; i < after[0].size(); ++i)
+    EXPECT_EQ(after[0][i], static_cast<float>((3.0 * before[0][i] + 1.0 * before[1][i]) / 4.0));
+  EXPECT_EQ(refusals[0], "rank 1: a rank's weight is -1");
+  EXPECT_EQ(refusals[1], refusals[0]);
+  EXPECT_EQ(none, std::vector<std::string>(2, "the weights of all ranks are 0"));
+}
+
+} // namespace

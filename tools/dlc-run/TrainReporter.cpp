@@ -1,0 +1,86 @@
+// Bars, lines and JSON of a training run.
+#include "tools/dlc-run/TrainReporter.h"
+#include "runtime/Core/Support.h"
+
+#include <algorithm>
+
+namespace dlc::runtime::tool {
+
+/// In a log, epochs that are shorter have a line each, which is written at their end.
+static constexpr std::chrono::seconds logPause(10);
+
+TrainReporter::TrainReporter(const Options &options)
+    : options(options), bar(options.plain, logPause) {}
+
+void TrainReporter::onStep(const StepReport &report) {
+  ++steps;
+  samples += report.samples;
+  seconds += report.seconds;
+  if (options.json) {
+    Json line = {{"step", report.progress.step}, {"epoch", report.progress.epoch + 1}};
+    addMetrics(line, report.batch);
+    line["seconds"] = report.seconds;
+    return printJson(line);
+  }
+  const double rate = static_cast<double>(samples) / seconds;
+  uint64_t left = report.stepsInEpoch - report.progress.position +
+                  (report.epochs - report.progress.epoch - 1) * report.stepsInEpoch;
+  if (options.steps)
+    left = std::min(left, *options.steps - steps);
+  bar.update(concat("epoch ", report.progress.epoch + 1, "/", report.epochs),
+             report.progress.position, report.stepsInEpoch,
+             metricsText(report.epoch) + printf("  %.0f samples/s", rate),
+             static_cast<double>(left) * seconds / static_cast<double>(steps));
+}
+
+/// A single rate needs no name of its own.
+static std::string ratesText(const EpochReport &report) {
+  std::string text;
+  for (const auto &[name, rate] : report.rates)
+    text += concat("  ", report.rates.size() == 1 ? "learning_rate" : name) + printf(" %.4g", rate);
+  return text;
+}
+
+void TrainReporter::onEpoch(const EpochReport &report) {
+  last = report;
+  if (options.json)
+    return printJson(describe(report));
+  const bool ended = report.progress.position == 0;
+  std::string line =
+      concat(ended ? "epoch " : "stopped in epoch ", report.progress.epoch + (ended ? 0 : 1), "  ",
+             metricsText(report.train),
+             printf("  %.0f samples/s", static_cast<double>(samples) / seconds));
+  if (report.test)
+    line += (options.averaged ? "  test of the averages " : "  test ") +
+            metricsText(report.test->metrics);
+  bar.finish(line + ratesText(report));
+}
+
+void TrainReporter::onCheckpointFailed(const Status &reason) {
+  bar.clear();
+  printLine(Severity::Warning, concat(reason.message(), "; training goes on"));
+}
+
+Json TrainReporter::summary(const TrainingProgress &progress) const {
+  Json line = last ? describe(*last) : Json::object();
+  line["steps"] = steps;
+  line["seed"] = progress.seed;
+  line["seconds"] = seconds;
+  line["samples_per_second"] = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+  line["summary"] = true;
+  return line;
+}
+
+Json TrainReporter::describe(const EpochReport &report) const {
+  Json line = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
+  addMetrics(line, report.train);
+  for (const auto &[name, rate] : report.rates)
+    line["learning_rates"][std::string(name)] = rate;
+  if (report.test)
+    addMetrics(line, report.test->metrics, "test_");
+  if (report.test && options.averaged)
+    line["test_of"] = "averages";
+  return line;
+}
+
+} // namespace dlc::runtime::tool
