@@ -1,7 +1,23 @@
-# What `cmake --install` puts where. Components: runtime (libdlc.so.0, dlc-run), mpi and cuda (the plugins that it opens),
-# development (headers, libdlc.a, what find_package and pkg-config read), compiler (dlc and its standard library).
+# What `cmake --install` puts where. Components: runtime (libdlc.so.0), mpi and cuda (the plugins that it and dlc-run open), tools
+# (dlc-run), development (headers, libdlc.a, what find_package and pkg-config read), compiler (dlc, its standard library, make-digits).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+
+# dlc_install_tool(TOOL COMPONENT PURPOSE): with its manual page and completions, made from its help after each build of it.
+function(dlc_install_tool tool component purpose)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/tool_pages.py)
+  set(pages man/man1/${tool}.1 bash-completion/completions/${tool} zsh/vendor-completions/_${tool} fish/vendor_completions.d/${tool}.fish)
+  list(TRANSFORM pages PREPEND ${CMAKE_BINARY_DIR}/share/ OUTPUT_VARIABLE files)
+  add_custom_command(OUTPUT ${files} DEPENDS ${tool} ${script} VERBATIM
+    COMMAND ${DLC_PYTHON} ${script} $<TARGET_FILE:${tool}> ${PROJECT_VERSION} ${purpose} ${CMAKE_BINARY_DIR})
+  add_custom_target(${tool}-pages ALL DEPENDS ${files})
+  add_dependencies(all-tools ${tool}-pages)
+  install(TARGETS ${tool} RUNTIME COMPONENT ${component})
+  foreach(page ${pages})
+    get_filename_component(folder ${page} DIRECTORY)
+    install(FILES ${CMAKE_BINARY_DIR}/share/${page} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} COMPONENT ${component})
+  endforeach()
+endfunction()
 
 function(dlc_install_runtime)
   install(TARGETS libdlc EXPORT dlcTargets

@@ -12,7 +12,7 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <random>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -87,8 +87,8 @@ Result<std::unique_ptr<Watch>> Watch::listen(WatchOptions options) {
       ::listen(watch->listener, SOMAXCONN) != 0 ||
       getsockname(watch->listener, address, &size) != 0)
     return socketFailure("cannot listen for the others");
-  std::random_device random;
-  watch->token = uint64_t(random()) << 32 | random();
+  if (getrandom(&watch->token, sizeof(watch->token), 0) != sizeof(watch->token))
+    return socketFailure("cannot draw a number");
   watch->listening = concat(watch->token, " ", ntohs(any.sin_port));
   for (const std::string &own : ownAddresses())
     watch->listening += " " + own;

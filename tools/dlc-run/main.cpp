@@ -92,10 +92,12 @@ void CommandLine::addDeviceDetails(CLI::App *command, DeviceOptions &flags) {
                    "order in which simt runs what is not ordered; default: 0")
       ->type_name("N")
       ->check(wholeNumber(0));
-  command->add_flag("--no-cuda-graph{false}", flags.cudaGraph,
-                    "launch each kernel of a step by itself");
-  command->add_flag("--no-libraries{false}", flags.libraries,
-                    "cuda and simt: dlc's own kernels for all calls of cuBLASLt and cuDNN");
+  command->add_flag_callback(
+      "--no-cuda-graph", [&flags] { flags.cudaGraph = false; },
+      "launch each kernel of a step by itself");
+  command->add_flag_callback(
+      "--no-libraries", [&flags] { flags.libraries = false; },
+      "cuda and simt: dlc's own kernels for all calls of cuBLASLt and cuDNN");
 }
 
 void CommandLine::addTrace(CLI::App *command, RanksFlags &flags) {

@@ -22,6 +22,14 @@ static bool isMeantAsCommand(llvm::StringRef word) {
          !llvm::sys::fs::exists(word);
 }
 
+static int serveEditors(int argc, char **argv) {
+  CLI::App app("Answers an editor's questions: a language server on standard input and output.",
+               "dlc lsp");
+  app.allow_extras();
+  const std::optional<int> ended = readCommandLine(app, argc, argv, advise);
+  return ended ? *ended : runLanguageServer(argc, argv);
+}
+
 static int run(int argc, char **argv) {
   llvm::StringRef word = argc > 1 ? argv[1] : "";
   if (word == "check")
@@ -29,7 +37,7 @@ static int run(int argc, char **argv) {
   if (word == "fmt")
     return runFormat(argc - 1, argv + 1);
   if (word == "lsp")
-    return runLanguageServer(argc - 1, argv + 1);
+    return serveEditors(argc - 1, argv + 1);
   int exitCode = Done;
   if (word == "tune") {
     std::optional<Options> options = parseTuneCommandLine(argc - 1, argv + 1, exitCode);
