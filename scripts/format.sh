@@ -12,7 +12,7 @@ case ${1:-} in
 esac
 cd "$root"
 folders=() status=0
-for folder in bench codegen dialects examples frontend passes runtime test tools; do
+for folder in bench codegen dialects examples frontend passes python runtime test tools; do
   [[ ! -d $folder ]] || folders+=("$folder")
 done
 if [[ ${mode[0]} == --dry-run ]]; then

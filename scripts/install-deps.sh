@@ -1,26 +1,29 @@
 #!/usr/bin/env bash
 # Installs what dlc needs to build and test on Debian 12, if it is missing. LLVM 22 comes from bookworm-security.
-# usage: scripts/install-deps.sh            packages of Debian
+# usage: scripts/install-deps.sh            packages of Debian; and from PyPI into build/python-build what builds the Python package
 #        scripts/install-deps.sh --cuda     and NVIDIA's libraries and headers for the CUDA target, from PyPI into build/cuda
 #        scripts/install-deps.sh --list     names Debian's packages and installs nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  build-essential cmake ninja-build ccache git ca-certificates python3
+  build-essential cmake ninja-build ccache git ca-certificates
+  python3 python3-dev python3-venv python3-pip python3-numpy python3-mpi4py
   clang-22 clang-format-22 libclang-rt-22-dev lld-22 liblld-22-dev llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libminizip-dev libgtest-dev libgmock-dev
-  libdnnl-dev gfortran openmpi-bin libopenmpi-dev iproute2 gnuplot-nox pkgconf doxygen
+  libdnnl-dev gfortran openmpi-bin libopenmpi-dev iproute2 gnuplot-nox pkgconf doxygen file
 )
 # The versions that fit together; cccl and crt are headers that the others include.
 cuda_packages=(
   nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85
   nvidia-cublas==13.1.0.3 nvidia-cudnn-cu13==9.19.0.56 nvidia-nccl-cu13==2.28.9
 )
+# As wheels, for builds without a network.
+python_packages=(nanobind==3.1.0 scikit-build-core==1.1.2 packaging==26.4 pathspec==1.1.1)
 with_cuda=false
 case ${1:-} in
   "") ;;
-  --cuda) with_cuda=true packages+=(python3-pip) ;;
+  --cuda) with_cuda=true ;;
   --list) printf '%s\n' "${packages[@]}"; exit 0 ;;
   *) echo "install-deps: unknown argument $1: expected --cuda, --list or none" >&2; exit 2 ;;
 esac
@@ -45,6 +48,30 @@ install_packages() { # install_packages NAME...: of Debian
   "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
+from_pypi() { # from_pypi COMMAND OPTIONS... NAME...: pip's command, without what the packages depend on
+  local command=$1
+  shift
+  /usr/bin/python3 -m pip "$command" -q --disable-pip-version-check --no-deps --only-binary=:all: "$@"
+}
+
+# Without PyPI dlc is as good, but for the Python package.
+install_python() {
+  local folder=build/python-build new=build/python-build.new
+  if [ "$(cat $folder/packages 2>/dev/null)" = "${python_packages[*]}" ]; then
+    return
+  fi
+  echo "install-deps: bringing ${python_packages[*]} into $folder"
+  rm -rf $new
+  mkdir -p $new
+  if ! from_pypi download --dest $new "${python_packages[@]}"; then
+    echo "install-deps: PyPI does not give them: the Python package is not tested"
+    return
+  fi
+  echo "${python_packages[*]}" >$new/packages
+  rm -rf $folder
+  mv $new $folder
+}
+
 # build/cuda looks like a toolkit: include, lib64, and the licences in dist-info. It is there whole or not at all.
 install_cuda() {
   local folder=build/cuda new=build/cuda.new package
@@ -55,8 +82,7 @@ install_cuda() {
   echo "install-deps: bringing ${cuda_packages[*]} into $folder (1.1 GB to fetch, 1.5 GB there)"
   rm -rf $new
   mkdir -p $new/tmp $new/include $new/lib $new/dist-info
-  TMPDIR=$PWD/$new/tmp /usr/bin/python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --no-deps \
-    --only-binary=:all: --target $new/python "${cuda_packages[@]}"
+  TMPDIR=$PWD/$new/tmp from_pypi install --root-user-action=ignore --target $new/python "${cuda_packages[@]}"
   for package in $new/python/nvidia/*/; do
     [ ! -d "$package/include" ] || cp -rl "$package/include/." $new/include
     [ ! -d "$package/lib" ] || cp -rl "$package/lib/." $new/lib
@@ -78,6 +104,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 else
   install_packages "${missing[@]}"
 fi
+install_python
 if $with_cuda; then
   install_cuda
   [ -z "${CUDA_HOME:-}" ] || echo "install-deps: CUDA_HOME is set, so dlc and its build use $CUDA_HOME and not build/cuda"

@@ -62,6 +62,11 @@ if os.path.exists(os.path.join(tools, "bench-kernels")):
     config.available_features.add("onednn")
 else:
     lit_config.note("onednn: no bench-kernels, its test is left out")
+# What builds the Python package, as wheels.
+if os.path.exists(os.path.join(config.source_root, "build", "python-build", "packages")):
+    config.available_features.add("python-build")
+else:
+    lit_config.note("python-build: no build/python-build, the test of the Python package is left out; scripts/install-deps.sh brings it")
 # Several machines in one, for bench/scaling.
 lacking = subprocess.run([sys.executable, os.path.join(config.source_root, "bench", "scaling", "cluster.py")], capture_output=True, text=True,
                          env={**os.environ, "PATH": config.environment["PATH"]})

@@ -276,6 +276,12 @@ uint64_t Run::epochs() const {
                        : epochsOf(impl->module().plan(), impl->options.epochs);
 }
 
+void Run::setEpochs(uint64_t epochs) {
+  impl->options.epochs = epochs;
+  if (impl->trainer)
+    impl->trainer->setEpochs(epochs);
+}
+
 std::optional<uint64_t> Run::lastSaved() const {
   return impl->trainer ? impl->trainer->lastSaved() : std::nullopt;
 }

@@ -101,6 +101,7 @@ public:
 
   const TrainingProgress &progress() const { return position; }
   uint64_t epochs() const { return epochTarget; }
+  void setEpochs(uint64_t epochs) { epochTarget = epochs; }
 
 private:
   struct Step;

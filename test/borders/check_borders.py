@@ -27,11 +27,12 @@ MAY_INCLUDE = {
                 "runtime/Core/NearestName.h", "runtime/Core/Processors.h", "runtime/Device/CUDA/Toolkit.h"),
     "runtime": ("runtime",),
     "examples": ("runtime/include/dlc",),
+    "python": ("runtime/include/dlc",),
     "tools": None,
     "test": None,
     "bench": None,
 }
-OURS = ("dialects/", "frontend/", "passes/", "codegen/", "runtime/", "tools/", "test/", "bench/", "examples/")
+OURS = ("dialects/", "frontend/", "passes/", "codegen/", "runtime/", "tools/", "test/", "bench/", "examples/", "python/")
 SOURCE = re.compile(r"\.(h|hpp|cpp|c|cu|cuh)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
@@ -45,7 +46,7 @@ def allowed(part, path, include):
         include = "runtime/include/" + include
     name = os.path.basename(include)
     if include.startswith(COMPILER_LIBRARIES):
-        return part not in ("runtime", "examples")
+        return part not in ("runtime", "examples", "python")
     if name.startswith(CUDA) and not include.startswith(OURS):
         return path.startswith(("runtime/Device/CUDA/", "codegen/CUDA/")) or part in ("bench", "test")
     if name in MPI:

@@ -1,9 +1,9 @@
 """Runs what the documentation shows: every line of a ```sh block; every ```python block, where there is no NumPy with the few functions
 of it in Inputs/numpy.py; every ```dl block through dlc, and those that can be trained as it says, with data that make-digits makes, for
-two steps. A ```cpp, ```c or ```fortran block that begins with a comment of its file's name is a file beside them.
+two steps. A block of a program that begins with a comment of its file's name, as `// NAME.cpp`, is a file beside them.
 
 usage: run_commands.py ROOT WORK FILE...
-Left out: lines that start with scripts/ or cmake, because they would build and run these very tests, or fetch NVIDIA's packages;
+Left out: lines that start with scripts/, cmake or pip, because they would build and run these very tests, or fetch NVIDIA's packages;
 quick-start.test runs the quick start, test/scripts runs scripts/install-deps.sh --cuda with small packages. Prints each command; exits 1 with its output at the first that fails.
 """
 import importlib.util
@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
-SKIPPED = ("scripts/", "cmake ")
+NAMED = re.compile(r"(?://|!|#) (\w+\.(?:cpp|c|f90|py))\n")
+SKIPPED = ("scripts/", "cmake ", "pip ")
 
 
 def run(command, work):
@@ -41,12 +42,12 @@ def main():
                 if trained:
                     text += "[ -d few ] || make-digits few --train 96 --test 32\n"
                     text += f"dlc-run train block{number}.so --data idx:few --steps 2\n"
+            elif named := language in ("cpp", "c", "fortran", "python") and NAMED.match(text):
+                open(f"{work}/{named[1]}", "w", encoding="utf-8").write(text)
+                continue
             elif language == "python":
                 open(f"{work}/block{number}.py", "w", encoding="utf-8").write(text)
                 text = f"{sys.executable} block{number}.py"
-            elif named := language in ("cpp", "c", "fortran") and re.match(r"(?://|!) (\w+\.(?:cpp|c|f90))\n", text):
-                open(f"{work}/{named[1]}", "w", encoding="utf-8").write(text)
-                continue
             elif language != "sh":
                 continue
             for line in text.splitlines():

@@ -156,6 +156,8 @@ public:
   const TrainingProgress &progress() const;
   /// Those that train() goes up to.
   uint64_t epochs() const;
+  /// Sets them, as `epochs` does; on all ranks alike.
+  void setEpochs(uint64_t epochs);
   /// The step that the last checkpoint of this run holds; none if none was written.
   std::optional<uint64_t> lastSaved() const;
   const std::shared_ptr<const Module> &module() const;

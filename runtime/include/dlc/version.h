@@ -5,7 +5,8 @@
 
 #define DLC_VERSION "0.1.0"
 
-/* What libdlc.so shows; all else in it is hidden. */
+/* What libdlc.so shows; all else in it is hidden. GCC takes no attribute of the old kind behind one
+ * of C++, as [[nodiscard]]. */
 #ifdef __cplusplus
 #define DLC_API [[gnu::visibility("default")]]
 #else

@@ -125,6 +125,21 @@ TEST(Run, TrainsEvaluatesAndSaves) {
   EXPECT_EQ(first.losses.size(), 3 * batches);
 }
 
+// More epochs than were meant at first, and fewer.
+TEST(Run, TrainsUpToOtherEpochs) {
+  Folder folder;
+  auto whole = opened(folder.options());
+  ASSERT_TRUE(whole->train().ok());
+  auto run = opened(folder.options());
+  for (uint64_t epochs : {2, 1, 3}) {
+    run->setEpochs(epochs);
+    EXPECT_EQ(run->epochs(), epochs);
+    ASSERT_TRUE(run->train().ok());
+    EXPECT_EQ(run->progress().epoch, std::max<uint64_t>(epochs, 2));
+  }
+  EXPECT_EQ(weightsOf(*run), weightsOf(*whole));
+}
+
 // Stopped by an observer, by stop(), by a number of steps, and resumed in another Run.
 TEST(Run, GoesOnToTheBit) {
   Folder folder;

@@ -1,4 +1,4 @@
-"""Makes a small Python wheel for each package of NVIDIA that scripts/install-deps.sh names, laid out as NVIDIA's are: a header and a
+"""Makes a small Python wheel for each package of PyPI that scripts/install-deps.sh names, laid out as NVIDIA's are: a header and a
 library, whose text is the package's name.
 
 usage: make_wheels.py INSTALL-DEPS FOLDER
@@ -12,7 +12,7 @@ import zipfile
 def main():
     script, folder = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
-    for name, version in re.findall(r"(nvidia-[\w-]+)==([\w.]+)", open(script, encoding="utf-8").read()):
+    for name, version in re.findall(r"([a-z][\w-]+)==([\w.]+)", open(script, encoding="utf-8").read()):
         stem = f"{name.replace('-', '_')}-{version}"
         place = "nvidia/cudnn" if "cudnn" in name else "nvidia/cu13"
         with zipfile.ZipFile(f"{folder}/{stem}-py3-none-any.whl", "w") as wheel:
