@@ -42,14 +42,16 @@ function(dlc_install_runtime)
   target_link_libraries(libdlc-static INTERFACE minizip z Threads::Threads ${CMAKE_DL_LIBS})
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/dlc)
   install(EXPORT dlcTargets NAMESPACE dlc:: DESTINATION ${folder} COMPONENT development)
-  file(WRITE ${CMAKE_BINARY_DIR}/dlcConfig.cmake
+  # Not where CMake would look for the package itself, if a program's path has the build's bin in it.
+  set(made ${CMAKE_BINARY_DIR}/CMakeFiles/package)
+  file(WRITE ${made}/dlcConfig.cmake
     "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/dlcTargets.cmake)\n")
-  write_basic_package_version_file(${CMAKE_BINARY_DIR}/dlcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${CMAKE_BINARY_DIR}/dlcConfig.cmake ${CMAKE_BINARY_DIR}/dlcConfigVersion.cmake DESTINATION ${folder}
+  write_basic_package_version_file(${made}/dlcConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${made}/dlcConfig.cmake ${made}/dlcConfigVersion.cmake DESTINATION ${folder}
           COMPONENT development)
 
   # By its own place, so that a tree may be moved.
   file(RELATIVE_PATH prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-  configure_file(${CMAKE_SOURCE_DIR}/runtime/dlc.pc.in ${CMAKE_BINARY_DIR}/dlc.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/dlc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+  configure_file(${CMAKE_SOURCE_DIR}/runtime/dlc.pc.in ${made}/dlc.pc @ONLY)
+  install(FILES ${made}/dlc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endfunction()

@@ -40,7 +40,6 @@ class Command:
     usage: str = ""
     places: list = dataclasses.field(default_factory=list)
     flags: list = dataclasses.field(default_factory=list)
-    footer: str = ""
 
 
 def entries(lines):
@@ -63,23 +62,19 @@ def read_flag(left, text):
 def read_help(tool, name):
     """The command of this name, or the tool itself, and its commands: name -> what it is for."""
     text = subprocess.run([tool, *name.split(), "--help"], check=True, capture_output=True, text=True).stdout
-    command, commands, section, lists = Command(name), {}, "About", {}
+    command, section, lists = Command(name), "About", {}
     for line in text.splitlines():
         title = re.match(r"(Usage|Options|Subcommands): *(.*)", line)
         if title:
-            section = title[1]
-            lists[section] = [title[2]]
+            section, line = title.groups()
         elif section != "About" and line and not line.startswith(" "):
             section = "Footer"
-            lists.setdefault(section, []).append(line)
-        else:
-            lists.setdefault(section, []).append(line)
+        lists.setdefault(section, []).append(line)
     command.about = " ".join(lists.get("About", [])).strip()
     command.usage = lists["Usage"][0]
     command.places = [read_flag(*entry) for entry in entries(lists["Usage"][1:])]
-    command.flags = [read_flag(*entry) for entry in entries(lists.get("Options", [""])[1:])]
-    command.footer = " ".join(lists.get("Footer", [])).strip()
-    commands.update(entries(lists.get("Subcommands", [""])[1:]))
+    command.flags = [read_flag(*entry) for entry in entries(lists["Options"][1:])]
+    commands = dict(entries(lists.get("Subcommands", [""])[1:]))
     # A tool that does something without a command says beside its model that there are some.
     base = os.path.basename(tool)
     for place in command.places:

@@ -22,7 +22,8 @@ inline Status present(const void *pointer, std::string_view what) {
 }
 
 /// Fails if `size`, which a struct of the caller's begins with, cannot be its own; of a later
-/// version's, only zeros may stand behind what this version knows.
+/// version's, only zeros may stand behind what this version knows. There is no earlier version
+/// whose structs are shorter.
 template <typename Struct> Status checkSize(const Struct *given, std::string_view name) {
   DLC_TRY(present(given, name));
   constexpr size_t longest = 4096;
