@@ -22,7 +22,9 @@ PathClaim::~PathClaim() {
 
 Result<PathClaim> PathClaim::take(const std::string &path) {
   std::error_code error;
-  const std::string place = std::filesystem::weakly_canonical(path, error);
+  // What does not exist yet would stay relative otherwise, and be one file in all folders.
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  const std::string place = std::filesystem::weakly_canonical(whole, error);
   const std::string &known = error ? path : place;
   uint8_t hash[16];
   hashBytes(std::as_bytes(std::span(known)), hash);

@@ -2,6 +2,7 @@
 // data, goes on to the bit, and says what is wrong.
 #include "dlc/run.h"
 #include "runtime/Collectives/VirtualRanks.h"
+#include "runtime/Core/PathClaim.h"
 #include "runtime/Core/Support.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
@@ -506,6 +507,20 @@ TEST(Run, OneRunWritesACheckpoint) {
             options.checkpoint +
                 ": was at step 36 when it was read, and is at step 48 now: another run has written "
                 "it");
+}
+
+// Of one name in two folders are two files.
+TEST(Run, ClaimsAPlaceAndNotAName) {
+  TemporaryFolder here, there;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(here.root());
+  auto own = PathClaim::take("c.safetensors");
+  EXPECT_TRUE(own.ok()) << own.status().message();
+  EXPECT_FALSE(PathClaim::take("./c.safetensors").ok());
+  EXPECT_FALSE(PathClaim::take(here.path("c.safetensors")).ok());
+  std::filesystem::current_path(there.root());
+  EXPECT_TRUE(PathClaim::take("c.safetensors").ok());
+  std::filesystem::current_path(before);
 }
 
 TEST(Run, IsNotForked) {
