@@ -93,7 +93,7 @@ class Run:
       augment            what happens to training images by chance: {"crop": pixels, "flip": True}
       overrides          settings in the place of the module's: {"optimizer.learning_rate": 0.1}
       ranks              who trains together: Ranks, launched_ranks(), or a communicator of mpi4py
-      check_ranks        compare the parameters of all ranks each so many batches
+      check_ranks        compare the parameters of all ranks each so many batches; without it before checkpoints alone
       log                hears what there is to say: a logging.Logger, or a function of a level and a line; default: the logger "dlc"
 
     `run.ranks` are the ranks, or None; who gives a communicator calls run.ranks.leave() before MPI is finalised.

@@ -3,6 +3,7 @@
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/CarriedStates.h"
+#include "runtime/Data/CheckpointImage.h"
 #include "runtime/Data/Safetensors.h"
 
 #include <algorithm>
@@ -329,61 +330,121 @@ Result<MatchReport> loadMatching(State &state, const std::string &path) {
   return guarded([&] { return match(state, path); });
 }
 
-/// Calls use(what it is, its tensor, the contents) with all that a checkpoint holds.
-template <typename Use>
-static Status forEachStored(const State &state, const CarriedStates &all, Use use) {
-  const Plan &plan = state.module()->plan();
-  std::vector<std::byte> content;
-  for (size_t i = 0; i < plan.variables.size(); ++i) {
-    if (!isStored(plan.variables[i].role))
-      continue;
-    content.resize(plan.variables[i].type.logicalBytes());
-    const VariableInfo &variable = plan.variables[i];
-    DLC_TRY(state.read(i, content));
-    DLC_TRY(use(roleName(variable.role),
-                StoredTensor{std::string(variable.name), variable.type.dtype, variable.type.shape},
-                std::span<const std::byte>(content)));
+/// A tensor of a checkpoint, and where its contents are: a variable, or what a rank has carried.
+struct Stored {
+  /// For messages: "parameter".
+  std::string_view what;
+  StoredTensor tensor;
+  std::optional<size_t> variable = {};
+  std::span<const std::byte> carried = {};
+
+  Status read(const State &state, std::span<std::byte> to) const {
+    if (variable)
+      return state.read(*variable, to);
+    std::ranges::copy(carried, to.begin());
+    return {};
   }
+  Status checkFinite(std::span<const std::byte> content) const {
+    if (allFinite(tensor.dtype, content))
+      return {};
+    return failure(StatusCode::Failed, "the ", what, " '", tensor.name,
+                   "' holds a number that is not finite");
+  }
+};
+
+/// All that a checkpoint holds, in its order.
+static std::vector<Stored> storedOf(const State &state, const CarriedStates &all) {
+  const Plan &plan = state.module()->plan();
+  auto tensorOf = [](std::string name, const TensorType &type) {
+    return StoredTensor{std::move(name), type.dtype, type.shape, 0, type.logicalBytes()};
+  };
+  std::vector<Stored> stored;
+  for (size_t i = 0; i < plan.variables.size(); ++i)
+    if (const VariableInfo &variable = plan.variables[i]; isStored(variable.role))
+      stored.push_back(
+          {roleName(variable.role), tensorOf(std::string(variable.name), variable.type), i});
   const std::vector<Carried> each = carriedBy(state);
   for (unsigned rank = 0; rank < all.size(); ++rank) {
-    std::string_view rest = all[rank];
+    auto rest = std::as_bytes(std::span(all[rank]));
     for (const Carried &carried : each) {
-      const std::string_view part = rest.substr(0, carried.type.logicalBytes());
-      rest.remove_prefix(part.size());
+      const auto part = rest.first(std::min<size_t>(rest.size(), carried.type.logicalBytes()));
+      rest = rest.subspan(part.size());
       if (rank != 0 || carried.isResidual)
-        DLC_TRY(use(
-            carried.isResidual ? "residual" : roleName(DLC_ROLE_STATE),
-            StoredTensor{carriedName(rank, carried.name), carried.type.dtype, carried.type.shape},
-            std::as_bytes(std::span(part))));
+        stored.push_back({carried.isResidual ? "residual" : roleName(DLC_ROLE_STATE),
+                          tensorOf(carriedName(rank, carried.name), carried.type),
+                          {},
+                          part});
     }
   }
-  return {};
+  return stored;
 }
 
-/// Twice over the variables: checksums stand before the tensors in the file.
-static Status save(const State &state, const CarriedStates &all, const std::string &path,
-                   Metadata metadata) {
-  using Content = std::span<const std::byte>;
-  std::vector<StoredTensor> tensors;
-  auto announce = [&](std::string_view what, StoredTensor tensor, Content content) -> Status {
-    if (!allFinite(tensor.dtype, content))
-      return failure(StatusCode::Failed, "the ", what, " '", tensor.name,
-                     "' holds a number that is not finite");
-    tensor.checksum = checksumOf(content);
-    tensors.push_back(std::move(tensor));
-    return {};
-  };
-  DLC_TRY(forEachStored(state, all, announce));
+/// What stands beside the tensors.
+static Metadata metadataOf(const State &state, Metadata metadata) {
   metadata["model"] = state.module()->plan().model;
   if (state.step() != 0)
     metadata.try_emplace("step", concat(state.step()));
   if (std::string hash = operationsOf(state.module()->plan()); !hash.empty())
     metadata[operationsKey] = std::move(hash);
-  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
-  DLC_TRY(forEachStored(state, all, [&](std::string_view, const StoredTensor &, Content content) {
-    return writer.append(content);
-  }));
+  return metadata;
+}
+
+/// Twice over the variables: checksums stand before the tensors in the file.
+static Status save(const State &state, const CarriedStates &all, const std::string &path,
+                   Metadata metadata) {
+  const std::vector<Stored> stored = storedOf(state, all);
+  std::vector<StoredTensor> tensors;
+  std::vector<std::byte> content;
+  for (const Stored &each : stored) {
+    content.resize(each.tensor.bytes);
+    DLC_TRY(each.read(state, content));
+    DLC_TRY(each.checkFinite(content));
+    tensors.push_back(each.tensor);
+    tensors.back().checksum = checksumOf(content);
+  }
+  DLC_TRY_ASSIGN(writer,
+                 SafetensorsWriter::create(path, tensors, metadataOf(state, std::move(metadata))));
+  for (const Stored &each : stored) {
+    content.resize(each.tensor.bytes);
+    DLC_TRY(each.read(state, content));
+    DLC_TRY(writer.append(content));
+  }
   return writer.commit();
+}
+
+Status CheckpointImage::take(const State &state, const CarriedStates &all, Metadata beside) {
+  return guarded([&]() -> Status {
+    tensors.clear();
+    const std::vector<Stored> stored = storedOf(state, all);
+    uint64_t bytes = 0;
+    for (const Stored &each : stored)
+      bytes += each.tensor.bytes;
+    DLC_TRY(reserveRoom(contents, bytes));
+    contents.resize(bytes);
+    std::span<std::byte> rest = contents;
+    for (const Stored &each : stored) {
+      const auto content = rest.first(each.tensor.bytes);
+      rest = rest.subspan(content.size());
+      DLC_TRY(each.read(state, content));
+      DLC_TRY(each.checkFinite(content));
+      tensors.push_back(each.tensor);
+    }
+    metadata = metadataOf(state, std::move(beside));
+    return {};
+  });
+}
+
+Status CheckpointImage::write(const std::string &path) {
+  return guarded([&]() -> Status {
+    std::span<const std::byte> rest = contents;
+    for (StoredTensor &tensor : tensors) {
+      tensor.checksum = checksumOf(rest.first(tensor.bytes));
+      rest = rest.subspan(tensor.bytes);
+    }
+    DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, metadata));
+    DLC_TRY(writer.append(contents));
+    return writer.commit();
+  });
 }
 
 Status saveVariables(const State &state, const std::string &path, Metadata metadata) {

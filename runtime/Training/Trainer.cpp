@@ -378,7 +378,8 @@ Status Trainer::finishBatch(TrainObserver &observer) {
   observer.onStep(report);
   if (options.checkRanks != 0 && position.step % options.checkRanks == 0)
     DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
-  return checkpointDue(position.step) ? writeCheckpoint(observer) : Status();
+  DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
+  return checkpointDue(position.step) ? beginCheckpoint(observer) : Status();
 }
 
 /// With several steps that update their losses need the step's name.
@@ -420,16 +421,16 @@ Status Trainer::averageOpenSums() {
   return {};
 }
 
-Status Trainer::save(const std::string &path) {
+/// Makes equal on all ranks what a checkpoint has once, and gives rank 0 what it has of each.
+Result<CarriedStates> Trainer::prepareCheckpoint() {
   DLC_TRY(averageStatistics(ranks(), *state));
   DLC_TRY(averageOpenSums());
-  DLC_TRY_ASSIGN(carried, gatherStates(ranks(), *state));
-  if (ranks().rank() != 0)
-    return {};
-  const TimedScope scope(options.timeline, SpanKind::Checkpoint);
-  const Module &module = *state->module();
+  return gatherStates(ranks(), *state);
+}
+
+Metadata Trainer::checkpointMetadata() const {
   Metadata metadata = toMetadata(position);
-  metadata["graph_hash"] = module.graphHash();
+  metadata["graph_hash"] = state->module()->graphHash();
   if (countsRanks)
     metadata["ranks"] = std::to_string(ranks().ranks());
   for (const Step &step : steps)
@@ -438,30 +439,54 @@ Status Trainer::save(const std::string &path) {
   if (position.position != 0)
     for (const Step &step : steps)
       metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
-  return saveVariablesOf(*state, carried, path, std::move(metadata));
+  return metadata;
 }
 
-/// As save(), but that a file cannot be written is no failure, and rank 0 alone counts.
-Status Trainer::writeCheckpoint(TrainObserver &observer) {
+Status Trainer::save(const std::string &path) {
+  DLC_TRY_ASSIGN(carried, prepareCheckpoint());
+  if (ranks().rank() != 0)
+    return {};
+  const TimedScope scope(options.timeline, SpanKind::Checkpoint);
+  checkpoints.wait(); // It may be the same file.
+  return saveVariablesOf(*state, carried, path, checkpointMetadata());
+}
+
+/// Rank 0 writes. Only equal replicas are worth it.
+Status Trainer::beginCheckpoint(TrainObserver &observer) {
   if (options.checkpoint.empty())
     return {};
-  Status saved = save(options.checkpoint);
+  DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
+  DLC_TRY_ASSIGN(carried, prepareCheckpoint());
   if (ranks().rank() != 0)
-    return saved;
+    return {};
+  checkpoints.wait();
+  DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
+  Status begun = checkpoints.begin(*state, carried, options.checkpoint, checkpointMetadata(),
+                                   position.step, options.timeline);
+  if (begun.code() != StatusCode::Failed)
+    return begun;
+  // Numbers that are not finite stay so.
+  return failure(StatusCode::Failed, "step ", position.step, ": ", begun.message(),
+                 "; a smaller learning rate may help");
+}
+
+/// That a file cannot be written is no failure: a disk or memory that is full now may have room
+/// later.
+Status Trainer::hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome,
+                               TrainObserver &observer) {
+  if (!outcome)
+    return {};
   ++saves;
-  if (saved.ok()) {
-    savedStep = position.step;
+  Status &status = outcome->status;
+  if (status.ok()) {
+    savedStep = outcome->step;
     observer.onCheckpoint(options.checkpoint);
     return {};
   }
-  // A disk or memory that is full now may have room later; numbers that are not finite stay so.
-  if (saved.code() == StatusCode::Failed)
-    return failure(StatusCode::Failed, "step ", position.step, ": ", saved.message(),
-                   "; a smaller learning rate may help");
-  if (saved.code() != StatusCode::Io && saved.code() != StatusCode::OutOfMemory)
-    return saved;
+  if (status.code() != StatusCode::Io && status.code() != StatusCode::OutOfMemory)
+    return std::move(status);
   ++failedSaves;
-  observer.onCheckpointFailed(saved);
+  observer.onCheckpointFailed(status);
   return {};
 }
 
@@ -575,7 +600,7 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
     observePlateaus(test.metrics);
     report.test = std::move(test);
   }
-  DLC_TRY(writeCheckpoint(observer));
+  DLC_TRY(beginCheckpoint(observer));
   report.progress = position;
   observer.onEpoch(report);
   return {};
@@ -598,7 +623,8 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped)
     status = runEpoch(observer);
   drain();
-  return status;
+  Status written = hearCheckpoint(checkpoints.finish(), observer);
+  return status.ok() ? std::move(written) : std::move(status);
 }
 
 } // namespace dlc::runtime

@@ -7,7 +7,8 @@
 //
 // Ownership: shares the State and the datasets. Threads: one at a time. Failure: a loss, a result
 // of an evaluation or a variable in a checkpoint that is not finite ends the run; the last
-// checkpoint stays. A checkpoint that cannot be written does not end it.
+// checkpoint stays. A checkpoint that cannot be written does not end it. It is written while the
+// run goes on; the next one, and the end of the run, wait for it.
 //
 // Among several ranks, those of the State's device, each trains on its own batches of the same
 // order of samples, all observers hear the sums over the ranks, and rank 0 writes the checkpoints.
@@ -20,6 +21,7 @@
 #include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Schedule.h"
+#include "runtime/Training/CheckpointWriter.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
 
@@ -40,7 +42,7 @@ struct TrainOptions {
   std::string checkpoint = {};
   /// Write it each so many batches as well; 0: not.
   uint64_t checkpointEvery = 0;
-  /// Compare the parameters of all ranks each so many batches; 0: not.
+  /// Compare the parameters of all ranks each so many batches; 0: before checkpoints alone.
   uint64_t checkRanks = 0;
   /// What happens to training images by chance.
   Augmentation augmentation = {};
@@ -137,7 +139,10 @@ private:
   Status finishEpoch(TrainObserver &observer);
   Status averageOpenSums();
   uint64_t epochBatches() const;
-  Status writeCheckpoint(TrainObserver &observer);
+  Result<CarriedStates> prepareCheckpoint();
+  Metadata checkpointMetadata() const;
+  Status beginCheckpoint(TrainObserver &observer);
+  Status hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome, TrainObserver &observer);
   StepReport stepReport(uint64_t samples, double seconds) const;
   MetricValues epochMetrics() const;
   bool stepsLeft() const { return !options.steps || stepsStarted < *options.steps; }
@@ -177,7 +182,8 @@ private:
   TrainingProgress position;
   uint64_t epochTarget = 0, stepsStarted = 0, epochSamples = 0;
   double epochSeconds = 0;
-  /// Checkpoints tried, those that could not be written, and the step that the last good one holds.
+  CheckpointWriter checkpoints;
+  /// Those tried, those that could not be written, and the step that the last good one holds.
   uint64_t saves = 0, failedSaves = 0;
   std::optional<uint64_t> savedStep;
   /// Whether checkpoints say how many ranks there were: not in a run that was always one.

@@ -104,7 +104,7 @@ void printFigures(const Json &all) {
 // --- the file -----------------------------------------------------------------------------------
 
 /// Lanes of a rank; collectives of one moment lie in lanes of their own.
-enum Lane { Training = 0, Data = 1, Collectives = 2 };
+enum Lane { Training = 0, Data = 1, Files = 2, Collectives = 3 };
 
 std::string nameOf(const Plan &plan, const Span &span) {
   switch (span.kind) {
@@ -127,6 +127,8 @@ std::string nameOf(const Plan &plan, const Span &span) {
     return "checkpoint";
   case SpanKind::LoadData:
     return concat("load batch ", span.number);
+  case SpanKind::WriteCheckpoint:
+    return "write checkpoint";
   }
   return "";
 }
@@ -143,6 +145,8 @@ std::string_view categoryOf(SpanKind kind) {
     return "wait";
   case SpanKind::LoadData:
     return "data";
+  case SpanKind::WriteCheckpoint:
+    return "file";
   default:
     return "training";
   }
@@ -189,9 +193,13 @@ public:
     DLC_TRY(name(number, {}, concat("rank ", number)));
     DLC_TRY(name(number, Training, "training"));
     DLC_TRY(name(number, Data, "data"));
+    if (std::ranges::find(spans, SpanKind::WriteCheckpoint, &Span::kind) != spans.end())
+      DLC_TRY(name(number, Files, "files"));
     std::vector<int64_t> laneEnds;
     for (const Span &span : spans) {
-      unsigned lane = span.kind == SpanKind::LoadData ? Data : Training;
+      unsigned lane = span.kind == SpanKind::LoadData          ? Data
+                      : span.kind == SpanKind::WriteCheckpoint ? Files
+                                                               : Training;
       if (span.kind == SpanKind::Collective) {
         const auto free =
             std::ranges::find_if(laneEnds, [&](int64_t e) { return e <= span.begin; });

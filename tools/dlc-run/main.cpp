@@ -181,7 +181,8 @@ void CommandLine::addTrain() {
       ->excludes(initFrom);
   trainCommand
       ->add_option("--check-ranks", train.checkRanks,
-                   "compare the parameters of all ranks every N batches; default: 0, never")
+                   "compare the parameters of all ranks every N batches; default: 0, before "
+                   "checkpoints alone")
       ->type_name("N")
       ->check(wholeNumber(0));
   trainCommand

@@ -201,7 +201,8 @@ typedef struct dlc_options {
   const char *init_from;     /* a file of weights to begin with, as far as it has the model's */
 
   dlc_ranks *ranks;     /* who trains together; NULL: this process alone */
-  uint64_t check_ranks; /* compare the parameters of all ranks each so many batches; 0: not */
+  uint64_t check_ranks; /* compare the parameters of all ranks each so many batches;
+                          0: before checkpoints alone */
   dlc_log log;          /* hears what there is to say until the run is freed */
 } dlc_options;
 

@@ -60,7 +60,8 @@ struct RunOptions {
   /// Settings in the place of the module's, by name: "optimizer.learning_rate".
   std::map<std::string, double> overrides = {};
 
-  /// File that train() writes after each epoch and at its end, on rank 0; empty: none.
+  /// File that train() writes of each epoch's end and its own, on rank 0, while it goes on; empty:
+  /// none.
   std::string checkpoint = {};
   /// It is written each so many batches as well; 0: not.
   uint64_t checkpointEvery = 0;
@@ -73,7 +74,7 @@ struct RunOptions {
 
   /// Who trains together. Null: this process alone.
   std::shared_ptr<Ranks> ranks = {};
-  /// Compare the parameters of all ranks each so many batches; 0: not.
+  /// Compare the parameters of all ranks each so many batches; 0: before checkpoints alone.
   uint64_t checkRanks = 0;
 
   Log log = {};

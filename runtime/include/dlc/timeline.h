@@ -39,10 +39,11 @@ enum class SpanKind : uint32_t {
   WaitForData, ///< Between steps.
   SumMetrics,  ///< Over the ranks, inside of a step.
   Evaluation,  ///< Has runs.
-  Checkpoint,
+  Checkpoint,  ///< What the training stands still for.
   // Beside that thread.
   Collective, ///< From the moment at which the transport begins; `number`: of the record.
   LoadData,   ///< Putting a batch together; `number`: of the batch in its pass.
+  WriteCheckpoint,
 };
 
 struct Span {

@@ -60,8 +60,10 @@ public:
   virtual ~TrainObserver() = default;
   virtual void onStep([[maybe_unused]] const StepReport &report) {}
   virtual void onEpoch([[maybe_unused]] const EpochReport &report) {}
+  /// A checkpoint is on its disk: it is written while training goes on, so this may be some steps
+  /// behind the one that it holds, and behind the epoch's onEpoch().
   virtual void onCheckpoint([[maybe_unused]] const std::string &path) {}
-  /// A checkpoint could not be written. The run goes on, and the next one is tried.
+  /// One could not be written. The run goes on, and the next one is tried.
   virtual void onCheckpointFailed([[maybe_unused]] const Status &reason) {}
   /// Asked before each batch, or behind each among several ranks; true on one of them ends the run
   /// as if it were complete.

@@ -6,9 +6,12 @@
 
 #include <cmath>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace dlc::runtime;
@@ -19,10 +22,13 @@ namespace {
 struct Observer : TrainObserver {
   std::vector<double> losses;
   std::vector<EpochReport> epochs;
-  uint64_t killAt = 0, stopAt = UINT64_MAX;
+  /// Checkpoints until the process is killed; steps until it is asked to stop.
+  uint64_t killAt = UINT64_MAX, stopAt = UINT64_MAX;
   void onStep(const StepReport &report) override {
     losses.push_back(report.batch[0].second.number);
-    if (report.progress.step == killAt)
+  }
+  void onCheckpoint(const std::string &) override {
+    if (--killAt == 0)
       raise(SIGKILL);
   }
   void onEpoch(const EpochReport &report) override { epochs.push_back(report); }
@@ -198,7 +204,7 @@ TEST(Trainer, ResumesWithTheSameBits) {
   EXPECT_NE(after(run, {19}), expected);
 }
 
-// Killed at step 13, a run goes on from its last checkpoint, that of the epoch of 12 steps.
+// Killed behind step 12, a run goes on from its last checkpoint, that of the epoch of 12 steps.
 TEST(Trainer, SurvivesAKill) {
   Training run;
   const auto expected = after(run, {20});
@@ -206,7 +212,7 @@ TEST(Trainer, SurvivesAKill) {
   const pid_t child = fork();
   if (child == 0) {
     Observer observer;
-    observer.killAt = 13;
+    observer.killAt = 2;
     static_cast<void>(run.train(run.freshState(),
                                 {.epochs = 5, .checkpoint = path, .checkpointEvery = 10}, false,
                                 observer));
@@ -279,20 +285,19 @@ TEST(Trainer, NeedsAPlaceForTheCheckpoint) {
       run.folder.root() + ": cannot write: it is a folder");
 }
 
-/// Takes the checkpoint's folder away for some steps.
+/// Takes the checkpoint's folder away behind some checkpoint, until so many could not be written.
 struct Saboteur : Observer {
   std::string folder;
-  uint64_t from = 0, to = 0;
+  uint64_t behind = 0, back = 0;
   std::vector<std::string> failures;
-  void onStep(const StepReport &report) override {
-    Observer::onStep(report);
-    if (report.progress.step == from)
+  void onCheckpoint(const std::string &) override {
+    if (--behind == 0)
       std::filesystem::rename(folder, folder + ".away");
-    if (report.progress.step == to)
-      std::filesystem::rename(folder + ".away", folder);
   }
   void onCheckpointFailed(const Status &reason) override {
     failures.emplace_back(reason.message());
+    if (--back == 0)
+      std::filesystem::rename(folder + ".away", folder);
   }
 };
 
@@ -302,8 +307,8 @@ TEST(Trainer, GoesOnWithoutACheckpoint) {
   const auto expected = after(run, {10});
   Saboteur observer;
   observer.folder = run.folder.path("place");
-  observer.from = 3;
-  observer.to = 8;
+  observer.behind = 1;
+  observer.back = 2;
   std::filesystem::create_directory(observer.folder);
   const TrainOptions options{
       .epochs = 5, .steps = 10, .checkpoint = observer.folder + "/c", .checkpointEvery = 2};
@@ -315,11 +320,55 @@ TEST(Trainer, GoesOnWithoutACheckpoint) {
             (std::vector<std::string>(2, options.checkpoint + ": cannot write: folder " +
                                              observer.folder + "/: No such file or directory")));
   EXPECT_EQ(readFile(options.checkpoint), expected);
-  observer.from = 15;
-  observer.to = UINT64_MAX;
+  // Of steps 12 (which ends an epoch as well), 14, 16, 18, 20 and the end.
+  observer.behind = 3;
+  observer.back = UINT64_MAX;
   EXPECT_EQ(run.train(run.freshState(), options, true, observer).message(),
             options.checkpoint +
                 ": 4 of 7 checkpoints could not be written; the file holds step 14");
+}
+
+/// Begins to read the pipe that is the checkpoint at some step: until then nothing can be written.
+struct Reader : Observer {
+  std::string path;
+  uint64_t from = 0;
+  std::vector<std::byte> content;
+  std::thread thread;
+  void onStep(const StepReport &report) override {
+    Observer::onStep(report);
+    if (report.progress.step == from)
+      thread = std::thread([this] { read(); });
+  }
+  void read() {
+    const int pipe = open(path.c_str(), O_RDWR | O_CLOEXEC); // One of its ends is always open.
+    for (size_t done = 0; done < content.size();) {
+      const ssize_t got = ::read(pipe, content.data() + done, content.size() - done);
+      if (got <= 0)
+        break;
+      done += static_cast<size_t>(got);
+    }
+    close(pipe);
+  }
+};
+
+// The step goes on while a checkpoint is written, which holds what there was when it was due: step
+// 8 is trained before a byte of that of step 5 has gone anywhere. The end waits for both.
+TEST(Trainer, GoesOnWhileACheckpointIsWritten) {
+  Training run;
+  std::vector<std::byte> expected = after(run, {5});
+  const auto last = after(run, {8});
+  expected.insert(expected.end(), last.begin(), last.end());
+  Reader observer;
+  observer.path = run.folder.path("pipe");
+  observer.from = 8;
+  observer.content.resize(expected.size());
+  ASSERT_EQ(mkfifo(observer.path.c_str(), 0600), 0);
+  const TrainOptions options{
+      .epochs = 5, .steps = 8, .checkpoint = observer.path, .checkpointEvery = 5};
+  const Status status = run.train(run.freshState(), options, false, observer);
+  EXPECT_TRUE(status.ok()) << status.message();
+  observer.thread.join();
+  EXPECT_EQ(observer.content, expected);
 }
 
 // Weights may be infinite a step before the loss is: they are not saved.

@@ -3,7 +3,7 @@
 usage: attack_training.py FOLDER [ROUNDS]      FOLDER: what make-small-module wrote; 200 rounds by default
 
 Each round continues the run from its checkpoint and attacks it after a random number of steps:
-  kill        SIGKILL: the checkpoint is the last that was due, or a newer one
+  kill        SIGKILL: the checkpoint is the one before the last that was due, which may still be written, or a newer one
   terminate   SIGTERM, SIGINT or SIGHUP: the checkpoint holds the last step that was reported
   unheard     standard output is closed: the same, and exit code 1
   full        no room for checkpoints, for a while or until a SIGKILL: the run goes on, with a warning and exit code 1 for each
@@ -110,8 +110,8 @@ class Attack:
     def kill(self, process, seen):
         process.kill()
         seen = max(seen, self.finish(process, (-signal.SIGKILL,)))
-        # A step is reported before it is saved.
-        return max(self.before, (seen - 1) // EVERY * EVERY)
+        # A step is reported before it is saved, and saving waits for the checkpoint before.
+        return max(self.before, (seen - 1) // EVERY * EVERY - EVERY)
 
     def terminate(self, process, seen):
         process.send_signal(self.random.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))

@@ -1,0 +1,48 @@
+// Writes checkpoints on a thread of its own while training goes on, one at a time.
+//
+// Ownership: owns the thread and the copy that it writes; the end of the object waits for it.
+// Threads: one thread calls its functions.
+#ifndef DLC_RUNTIME_TRAINING_CHECKPOINTWRITER_H
+#define DLC_RUNTIME_TRAINING_CHECKPOINTWRITER_H
+
+#include "dlc/timeline.h"
+#include "runtime/Data/CheckpointImage.h"
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+namespace dlc::runtime {
+
+class CheckpointWriter {
+public:
+  ~CheckpointWriter();
+
+  /// What became of a checkpoint, and the step that it holds.
+  struct Outcome {
+    uint64_t step;
+    Status status;
+  };
+
+  /// Copies the variables and lets the thread write them; the outcome of the last begin() was
+  /// heard. Fails, and writes nothing, if a number is not finite. Where there is no memory for the
+  /// copy, or no thread, the file is written here.
+  Status begin(const State &state, const CarriedStates &all, const std::string &path,
+               Metadata metadata, uint64_t step, Timeline *timeline);
+  /// Until the last one is written.
+  void wait();
+  /// The outcome of the last begin(), once; none while it is at work.
+  std::optional<Outcome> poll();
+  /// Waits, gives the copy's memory back, and the outcome if it was not given yet.
+  std::optional<Outcome> finish();
+
+private:
+  CheckpointImage image;
+  std::thread thread;
+  std::atomic<bool> written = false;
+  std::optional<Outcome> outcome;
+};
+
+} // namespace dlc::runtime
+
+#endif
