@@ -3,7 +3,7 @@
 
 usage: ddp.py --net lenet --batch 64 --rank 0 --ranks 2 --master 10.77.0.1 [--interface eth0] [--layout channels_last] [--steps 20]
 Rank 0 prints one JSON object: milliseconds of a step, as the slowest rank took. A step is that of bench/compare/rivals.py, with one thread,
-behind as many steps that warm up as dlc-run bench has. DDP knows that the graph stays as it is, and gradients lie in its buckets. Needs torch.
+behind as many steps that warm up as dlc-run bench has. Needs torch.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ def main():
                                            device="cpu", threads=1))
     dist.init_process_group("gloo", rank=options.rank, world_size=options.ranks)
     if options.ranks > 1:
-        step.run = torch.nn.parallel.DistributedDataParallel(step.net, static_graph=True, gradient_as_bucket_view=True)
+        step.run = torch.nn.parallel.DistributedDataParallel(step.net)
     times = torch.tensor(rivals.timed(step.train, step.wait, options.steps))
     dist.all_reduce(times, op=dist.ReduceOp.MAX)
     if options.rank == 0:

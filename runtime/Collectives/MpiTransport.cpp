@@ -215,6 +215,11 @@ MpiTransport::~MpiTransport() {
       (void)operation.copy.release();
 }
 
+/// Whether MPI is given all of it at once.
+static bool isOfPieces(const Collective &c) {
+  return c.kind != Collective::Kind::Sum && c.kind != Collective::Kind::Broadcast;
+}
+
 Status MpiTransport::failureOf() const { return Status(StatusCode::Failed, *failed); }
 
 void MpiTransport::fail(const Status &reason) {
@@ -230,10 +235,10 @@ Result<Transport::Ticket> MpiTransport::start(const Collective &collective) {
   return guarded([&]() -> Result<Ticket> {
     if (collective.channel >= channelCount)
       return invalid("channel ", collective.channel, " of ", channelCount);
-    if (collective.kind == Collective::Kind::Gather && collective.buffer.size() % rankCount != 0)
-      return invalid(collective.buffer.size(), " bytes are no pieces for ", rankCount, " ranks");
-    if (collective.kind == Collective::Kind::Gather &&
-        collective.buffer.size() / rankCount > gatheredBytes)
+    const uint64_t pieces = collective.piecesOf(rank(), rankCount);
+    if (collective.buffer.size() % pieces != 0)
+      return invalid(collective.buffer.size(), " bytes are no pieces for ", pieces, " ranks");
+    if (isOfPieces(collective) && collective.buffer.size() / pieces > gatheredBytes)
       return invalid(collective.buffer.size(), " bytes are too many to gather");
     int finalised = 0;
     if (options.communicator)
@@ -441,14 +446,13 @@ void MpiTransport::finalise() {
 Status MpiTransport::issue(Operation &operation) {
   const Collective &c = operation.collective;
   const MPI_Comm channel = channels[c.channel];
-  const bool gathers = c.kind == Collective::Kind::Gather;
-  const uint64_t size = dtypeSize(c.dtype), all = c.buffer.size() / size;
-  const uint64_t perRank = gathers ? all / rankCount : all;
-  const uint64_t most = gathers                ? gatheredBytes
+  const uint64_t size = dtypeSize(c.dtype), pieces = c.piecesOf(rank(), rankCount);
+  const uint64_t perRank = c.buffer.size() / size / pieces;
+  const uint64_t most = isOfPieces(c)          ? gatheredBytes
                         : options.communicator ? copiedBytes / size
                                                : pieceElements;
   const uint64_t count = std::min(most, perRank - operation.issued);
-  const uint64_t bytes = count * size * (gathers ? rankCount : 1);
+  const uint64_t bytes = count * size * pieces;
   operation.piece = c.buffer.subspan(operation.issued * size, bytes);
   operation.issued += count;
   const int elements = static_cast<int>(count);
@@ -479,6 +483,18 @@ Status MpiTransport::issue(Operation &operation) {
     return checkMpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, at, elements, MPI_BYTE, channel,
                                    &operation.request),
                     "gathering");
+  case Collective::Kind::Collect:
+    return checkMpi(rank() == 0 ? MPI_Igather(MPI_IN_PLACE, 0, MPI_BYTE, at, elements, MPI_BYTE, 0,
+                                              channel, &operation.request)
+                                : MPI_Igather(at, elements, MPI_BYTE, nullptr, 0, MPI_BYTE, 0,
+                                              channel, &operation.request),
+                    "collecting");
+  case Collective::Kind::Distribute:
+    return checkMpi(rank() == 0 ? MPI_Iscatter(at, elements, MPI_BYTE, MPI_IN_PLACE, 0, MPI_BYTE, 0,
+                                               channel, &operation.request)
+                                : MPI_Iscatter(nullptr, 0, MPI_BYTE, at, elements, MPI_BYTE, 0,
+                                               channel, &operation.request),
+                    "distributing");
   }
   return {};
 }
@@ -499,8 +515,8 @@ Status MpiTransport::test(Operation &operation, bool &complete) {
 }
 
 /// Elements of an operation, for each rank.
-static uint64_t elementsOf(const Collective &c, unsigned ranks) {
-  return c.buffer.size() / dtypeSize(c.dtype) / (c.kind == Collective::Kind::Gather ? ranks : 1);
+static uint64_t elementsOf(const Collective &c, unsigned rank, unsigned ranks) {
+  return c.buffer.size() / dtypeSize(c.dtype) / c.piecesOf(rank, ranks);
 }
 
 /// Starts what was asked for and tests what runs; true if something was done.
@@ -511,7 +527,7 @@ bool MpiTransport::progress(std::unique_lock<std::mutex> &lock) {
   bool moved = false, taken[channelCount] = {};
   for (size_t i = 0; i < known && !failed; ++i) {
     Operation &operation = operations[i];
-    const uint64_t all = elementsOf(operation.collective, rankCount);
+    const uint64_t all = elementsOf(operation.collective, rank(), rankCount);
     bool &channelTaken = taken[operation.collective.channel];
     if (operation.done || (operation.issued == 0 && channelTaken))
       continue;

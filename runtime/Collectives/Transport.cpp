@@ -1,11 +1,26 @@
 // Collectives of the host in terms of start() and wait(), and the transport of one rank.
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 namespace dlc::runtime {
+
+uint64_t Collective::piecesOf(unsigned rank, unsigned ranks) const {
+  switch (kind) {
+  case Kind::Sum:
+  case Kind::Broadcast:
+    return 1;
+  case Kind::Gather:
+    return ranks;
+  case Kind::Collect:
+  case Kind::Distribute:
+    return rank == 0 ? ranks : 1;
+  }
+  return 1;
+}
 
 Status Transport::run(const Collective &collective) {
   DLC_TRY_ASSIGN(ticket, start(collective));
@@ -41,6 +56,53 @@ Result<std::vector<std::string>> Transport::gather(std::string_view mine) {
   for (unsigned i = 0; i < ranks(); ++i)
     texts.push_back(all.substr(i * longest, sizes[i]));
   return texts;
+}
+
+/// Bytes of each rank that go to or from rank 0 at once: it has room for as many pieces as there
+/// are ranks.
+static uint64_t pieceBytes(unsigned ranks) {
+  constexpr uint64_t room = uint64_t(64) << 20, most = uint64_t(1) << 20, least = 4096;
+  return std::clamp(room / ranks, least, most);
+}
+
+Result<std::vector<std::string>> Transport::collect(std::span<const std::byte> mine) {
+  const bool first = rank() == 0;
+  std::vector<std::string> all(first ? ranks() : 0);
+  std::vector<std::byte> buffer;
+  for (uint64_t at = 0, most = pieceBytes(ranks()); at < mine.size(); at += most) {
+    const auto piece = mine.subspan(at, std::min(most, mine.size() - at));
+    buffer.resize(piece.size() * (first ? ranks() : 1));
+    std::ranges::copy(piece, buffer.begin());
+    DLC_TRY(run({Collective::Kind::Collect, controlChannel, DLC_U8, buffer}));
+    for (size_t i = 0; i < all.size(); ++i)
+      all[i].append(reinterpret_cast<const char *>(buffer.data()) + i * piece.size(), piece.size());
+  }
+  return all;
+}
+
+Status Transport::distribute(const std::vector<std::string> &all, std::span<std::byte> mine) {
+  const bool first = rank() == 0;
+  std::vector<std::byte> buffer;
+  for (uint64_t at = 0, most = pieceBytes(ranks()); at < mine.size(); at += most) {
+    const auto piece = mine.subspan(at, std::min(most, mine.size() - at));
+    buffer.resize(piece.size() * (first ? ranks() : 1));
+    for (size_t i = 0; first && i < all.size(); ++i)
+      std::ranges::copy(std::as_bytes(std::span(all[i])).subspan(at, piece.size()),
+                        buffer.begin() + static_cast<ptrdiff_t>(i * piece.size()));
+    DLC_TRY(run({Collective::Kind::Distribute, controlChannel, DLC_U8, buffer}));
+    std::copy_n(buffer.begin(), piece.size(), piece.begin());
+  }
+  return {};
+}
+
+Result<bool> Transport::isSame(std::span<const std::byte> mine) {
+  uint8_t hash[16], first[16];
+  hashBytes(mine, hash);
+  std::ranges::copy(hash, first);
+  DLC_TRY(broadcast(std::as_writable_bytes(std::span(first))));
+  double others = !std::ranges::equal(hash, first);
+  DLC_TRY(sum(std::span(&others, 1)));
+  return others == 0;
 }
 
 namespace {

@@ -41,12 +41,19 @@ struct Collective {
     Broadcast,
     /// `ranks` pieces of equal size; piece r becomes that of rank r.
     Gather,
+    /// The same on rank 0 alone; others have one piece, their own.
+    Collect,
+    /// Rank 0 has `ranks` pieces of equal size, others one: it becomes that of their number.
+    Distribute,
   };
   Kind kind;
   uint32_t channel;
   /// Of a sum: f32, f64, bf16 or f16; these two round after each addition. Of others: DLC_U8.
   dlc_dtype dtype;
   std::span<std::byte> buffer;
+
+  /// Of how many ranks a buffer of rank number `rank` has pieces.
+  uint64_t piecesOf(unsigned rank, unsigned ranks) const;
   /// If set, hears by the time wait() has returned when the collective began and ended, in
   /// steadyNanoseconds().
   struct Times {
@@ -92,6 +99,13 @@ public:
   Status broadcast(std::string &text);
   /// The texts of all ranks.
   Result<std::vector<std::string>> gather(std::string_view mine);
+  /// What all ranks have, by rank, to rank 0, in pieces; others get nothing. All have as many
+  /// bytes.
+  Result<std::vector<std::string>> collect(std::span<const std::byte> mine);
+  /// The way back: `all` is that of rank 0, the others' is not looked at.
+  Status distribute(const std::vector<std::string> &all, std::span<std::byte> mine);
+  /// Whether all ranks have the bytes that rank 0 has. As cheap for thousands of ranks as for two.
+  Result<bool> isSame(std::span<const std::byte> mine);
 };
 
 /// One rank: nothing to do.

@@ -23,10 +23,16 @@ void addInTree(dlc_dtype dtype, size_t count, uint64_t bytes, const PartAt &part
       addElements(dtype, partAt(i + distance), partAt(i), bytes / dtypeSize(dtype));
 }
 
+/// Whether rank 0 has more pieces than others.
+bool ofFirst(Collective::Kind kind) {
+  return kind == Collective::Kind::Collect || kind == Collective::Kind::Distribute;
+}
+
 /// A collective that the ranks of this process come to one by one.
 struct Meeting {
   Collective::Kind kind;
   dlc_dtype dtype;
+  /// Of a buffer; where rank 0 has more pieces than others, of one.
   uint64_t bytes;
   /// What each has brought; when all have come, the first becomes what goes to other processes.
   std::vector<std::vector<std::byte>> parts;
@@ -90,9 +96,11 @@ void Group::fail(std::string reason) {
 Result<std::shared_ptr<Meeting>> Group::come(unsigned member, const Collective &c) {
   if (c.channel >= channelCount)
     return invalid("channel ", c.channel, " of ", channelCount);
-  const uint64_t all = uint64_t(members) * outer->ranks();
-  if (c.kind == Collective::Kind::Gather && c.buffer.size() % all != 0)
-    return invalid(c.buffer.size(), " bytes are no pieces for ", all, " ranks");
+  const unsigned all = members * outer->ranks(), rank = outer->rank() * members + member;
+  const uint64_t pieces = c.piecesOf(rank, all);
+  if (c.buffer.size() % pieces != 0)
+    return invalid(c.buffer.size(), " bytes are no pieces for ", pieces, " ranks");
+  const uint64_t bytes = ofFirst(c.kind) ? c.buffer.size() / pieces : c.buffer.size();
   std::vector<std::byte> part(c.buffer.begin(), c.buffer.end());
   Channel &channel = channels[c.channel];
   std::lock_guard order(channel.mutex);
@@ -107,11 +115,11 @@ Result<std::shared_ptr<Meeting>> Group::come(unsigned member, const Collective &
     Meeting &made = *channel.open.back();
     made.kind = c.kind;
     made.dtype = c.dtype;
-    made.bytes = c.buffer.size();
+    made.bytes = bytes;
     made.parts.resize(members);
   }
   std::shared_ptr<Meeting> meeting = channel.open[number];
-  if (meeting->kind != c.kind || meeting->dtype != c.dtype || meeting->bytes != c.buffer.size())
+  if (meeting->kind != c.kind || meeting->dtype != c.dtype || meeting->bytes != bytes)
     return invalid("the ranks of a process do not start the same collectives");
   meeting->parts[member] = std::move(part);
   if (++meeting->came < members)
@@ -145,7 +153,17 @@ Status Group::start(Meeting &meeting, uint32_t channel) {
     break;
   }
   case Collective::Kind::Broadcast:
-    together.kind = Collective::Kind::Broadcast;
+    together.kind = meeting.kind;
+    break;
+  case Collective::Kind::Collect:
+  case Collective::Kind::Distribute:
+    together.kind = meeting.kind;
+    if (outer->rank() != 0)
+      buffer.resize(meeting.bytes * members);
+    for (unsigned i = 1; i < members && meeting.kind == Collective::Kind::Collect; ++i)
+      std::ranges::copy(meeting.parts[i].begin(),
+                        meeting.parts[i].begin() + static_cast<ptrdiff_t>(meeting.bytes),
+                        buffer.begin() + static_cast<ptrdiff_t>(meeting.bytes * i));
   }
   meeting.parts.resize(1);
   together.buffer = buffer;
@@ -231,8 +249,9 @@ public:
         open.erase(found);
       }
       DLC_TRY(group->wait(*started.meeting));
-      std::copy_n(started.meeting->parts[0].begin(), started.collective.buffer.size(),
-                  started.collective.buffer.begin());
+      const uint64_t at = ofFirst(started.collective.kind) ? started.meeting->bytes * member : 0;
+      std::copy_n(started.meeting->parts[0].begin() + static_cast<ptrdiff_t>(at),
+                  started.collective.buffer.size(), started.collective.buffer.begin());
       if (started.collective.times)
         *started.collective.times = started.meeting->times;
       return {};

@@ -1,5 +1,6 @@
 // Agreement among ranks, and values that are kept equal.
 #include "runtime/Training/Ranks.h"
+#include "runtime/Collectives/RecordSum.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
@@ -39,6 +40,12 @@ static Status failuresOf(const std::vector<std::string> &messages) {
 Status agree(Transport &ranks, const Status &own, const Facts &facts) {
   if (ranks.ranks() == 1)
     return own.ok() ? Status() : Status(own.code(), own.message());
+  std::string together = own.ok() ? std::string() : concat("rank ", ranks.rank(), " has failed");
+  for (const auto &[name, value] : facts)
+    together += concat(value.size(), " ", value);
+  DLC_TRY_ASSIGN(agreed, ranks.isSame(std::as_bytes(std::span(together))));
+  if (agreed)
+    return {};
   DLC_TRY_ASSIGN(messages, ranks.gather(own.message()));
   DLC_TRY(failuresOf(messages));
   std::string differences;
@@ -116,37 +123,33 @@ Status broadcastRun(Transport &ranks, Metadata &metadata, State &state) {
 }
 
 Result<CarriedStates> gatherStates(Transport &ranks, const State &state) {
-  CarriedStates all;
+  std::vector<std::byte> mine;
   if (ranks.ranks() == 1)
-    return all;
+    return CarriedStates();
   for (const Carried &carried : carriedBy(state)) {
-    std::string mine(carried.type.logicalBytes(), '\0');
-    DLC_TRY(readCarried(state, carried, std::as_writable_bytes(std::span(mine))));
-    DLC_TRY_ASSIGN(parts, ranks.gather(mine));
-    if (ranks.rank() != 0)
-      continue;
-    all.resize(parts.size());
-    for (unsigned rank = 0; rank < parts.size(); ++rank)
-      all[rank] += parts[rank];
+    const size_t begin = mine.size();
+    mine.resize(begin + carried.type.logicalBytes());
+    DLC_TRY(readCarried(state, carried, std::span(mine).subspan(begin)));
   }
-  return all;
+  return mine.empty() ? Result<CarriedStates>(CarriedStates()) : ranks.collect(mine);
 }
 
 Status scatterStates(Transport &ranks, const CarriedStates &all, State &state) {
   const std::vector<Carried> each = carriedBy(state);
   if (ranks.ranks() == 1 || each.empty())
     return {};
-  for (unsigned rank = 0; rank < ranks.ranks(); ++rank) {
-    std::string text = ranks.rank() == 0 ? all[rank] : std::string();
-    DLC_TRY(ranks.broadcast(text));
-    std::string_view rest = text;
-    for (const Carried &carried : each) {
-      if (ranks.rank() != rank || rest.empty())
-        break;
-      const std::string_view part = rest.substr(0, carried.type.logicalBytes());
-      DLC_TRY(writeCarried(state, carried, std::as_bytes(std::span(part))));
-      rest.remove_prefix(part.size());
-    }
+  // A checkpoint that has not all residuals gives states alone.
+  uint64_t bytes = ranks.rank() == 0 ? all[0].size() : 0;
+  DLC_TRY(ranks.broadcast(std::as_writable_bytes(std::span(&bytes, 1))));
+  std::vector<std::byte> mine(bytes);
+  DLC_TRY(ranks.distribute(all, mine));
+  std::span<const std::byte> rest = mine;
+  for (const Carried &carried : each) {
+    if (rest.empty())
+      break;
+    const auto part = rest.first(carried.type.logicalBytes());
+    DLC_TRY(writeCarried(state, carried, part));
+    rest = rest.subspan(part.size());
   }
   return {};
 }
@@ -234,6 +237,9 @@ Status compareParameters(Transport &ranks, const State &state) {
     hashBytes(value, hash);
     hashes.append(reinterpret_cast<const char *>(hash), sizeof(hash));
   }
+  DLC_TRY_ASSIGN(same, ranks.isSame(std::as_bytes(std::span(hashes))));
+  if (same)
+    return {};
   DLC_TRY_ASSIGN(all, ranks.gather(hashes));
   std::vector<unsigned> others;
   std::set<std::string> names;
@@ -249,13 +255,28 @@ Status compareParameters(Transport &ranks, const State &state) {
         at += 16;
       }
   }
-  if (others.empty())
-    return {};
   std::string list;
   for (const std::string &name : names)
     addItem(list, name);
   return failure(StatusCode::Failed, rankNames(others), others.size() == 1 ? " has" : " have",
                  " other parameters than rank 0: ", list);
+}
+
+std::string compressionWarning(const Plan &plan, unsigned ranks) {
+  uint64_t compressed = 0, exact = 0;
+  for (const dlc_record &record : plan.records)
+    if (record.kind == DLC_RECORD_COLLECTIVE && record.index != DLC_COLLECTIVE_SUM) {
+      const uint64_t bytes = plan.arguments[record.arguments.first].bytes;
+      compressed += bytesSent(static_cast<dlc_collective>(record.index), bytes);
+      exact += bytes;
+    }
+  // What a rank receives: of each other one its part; and twice what is summed, but for its own.
+  if (compressed == 0 || ranks * compressed <= 2 * exact)
+    return {};
+  const uint64_t tenths = 10 * ranks * compressed / (2 * exact);
+  return concat("compressed sums move ", tenths / 10, ".", tenths % 10,
+                " times the bytes of exact ones among ", ranks,
+                " ranks; they save some among up to ", 2 * exact / compressed);
 }
 
 Status scaleByRanks(Context &context) {
@@ -267,24 +288,28 @@ Status scaleByRanks(Context &context) {
   return {};
 }
 
-/// What another rank must know of these: the group, then the cores.
+/// Of the name of a machine.
+static constexpr size_t hostBytes = 256;
+
+/// What another rank must know of these: the machine, the group, then the cores.
 static std::string factsOf(const Processors &own) {
+  char host[hostBytes] = "";
+  gethostname(host, sizeof(host) - 1);
   std::vector<uint64_t> facts = {own.quotaGroup};
   facts.insert(facts.end(), own.cores.begin(), own.cores.end());
-  return {reinterpret_cast<const char *>(facts.data()), facts.size() * sizeof(uint64_t)};
+  return std::string(host, sizeof(host)) +
+         std::string(reinterpret_cast<const char *>(facts.data()), facts.size() * sizeof(uint64_t));
 }
 
 Result<unsigned> threadsOfRank(Transport &ranks, const Processors &own) {
-  char host[256] = "";
-  gethostname(host, sizeof(host) - 1);
-  DLC_TRY_ASSIGN(hosts, ranks.gather(host));
-  DLC_TRY_ASSIGN(all, ranks.gather(factsOf(own)));
+  const std::string mine = factsOf(own);
+  DLC_TRY_ASSIGN(all, ranks.gather(mine));
   unsigned onCores = 0, inGroup = 0;
-  for (unsigned rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts[rank] != host)
+  for (const std::string &other : all) {
+    if (other.compare(0, hostBytes, mine, 0, hostBytes) != 0)
       continue;
-    std::vector<uint64_t> facts(all[rank].size() / sizeof(uint64_t));
-    std::memcpy(facts.data(), all[rank].data(), facts.size() * sizeof(uint64_t));
+    std::vector<uint64_t> facts((other.size() - hostBytes) / sizeof(uint64_t));
+    std::memcpy(facts.data(), other.data() + hostBytes, facts.size() * sizeof(uint64_t));
     inGroup += facts[0] == own.quotaGroup;
     onCores += std::ranges::find_first_of(facts.begin() + 1, facts.end(), own.cores.begin(),
                                           own.cores.end()) != facts.end();

@@ -21,7 +21,8 @@ namespace dlc::runtime {
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// Fails on all ranks, with the same message, if `own` has failed on one of them, or if facts
-/// differ from those of rank 0: the message names the ranks, and what differs.
+/// differ from those of rank 0: the message names the ranks, and what differs. Where nothing does
+/// that costs two collectives of a few bytes.
 Status agree(Transport &ranks, const Status &own, const Facts &facts);
 
 /// Number of samples, and a hash of up to 4,096 of them, evenly spread.
@@ -49,8 +50,13 @@ Status averageStatistics(Transport &ranks, State &state);
 /// come to so far is so that of any number of ranks.
 Status averageGradientSums(Transport &ranks, State &state, const EntryInfo &accumulate);
 
-/// Fails on all ranks if the parameters are not the same bits on all of them.
+/// Fails on all ranks if the parameters are not the same bits on all of them. A sum over ranks is
+/// the same on all by the algorithms that MPI's own libraries choose, not by its standard.
 Status compareParameters(Transport &ranks, const State &state);
+
+/// Where the plan's sums are compressed and there are so many ranks that this moves more bytes than
+/// exact sums would: says so. Else empty.
+std::string compressionWarning(const Plan &plan, unsigned ranks);
 
 /// The scalars by which an update makes a mean over the ranks of their sum: 1 / ranks, and, for
 /// f64, their number.

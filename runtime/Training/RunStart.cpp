@@ -297,6 +297,10 @@ Result<RunBeginning> beginRun(const RunOptions &options, const std::shared_ptr<T
   Result<Prepared> prepared = guarded([&] { return prepare(options, ranks, threads); });
   DLC_TRY(agreeAloud(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts(),
                      options.log));
+  if (const std::string warning =
+          compressionWarning(prepared->state->module()->plan(), ranks->ranks());
+      !warning.empty())
+    Speaker(options.log, ranks->rank() == 0).warn(options.module, ": ", warning);
   DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
   DLC_TRY_ASSIGN(progress, progressOf(options, *ranks, *prepared));
   return RunBeginning{std::move(prepared->state), std::move(prepared->train),

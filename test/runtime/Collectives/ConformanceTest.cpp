@@ -227,6 +227,50 @@ TEST(Conformance, BroadcastsAndGathers) {
   EXPECT_EQ(numbers[1], ranks->ranks() * (ranks->ranks() - 1) / 2);
 }
 
+/// What a rank has to give: enough for several pieces.
+std::string bytesOf(uint64_t count, unsigned rank) {
+  std::string bytes(count, '\0');
+  for (uint64_t i = 0; i < count; ++i)
+    bytes[i] = static_cast<char>(i * 7 + i / 251 + rank * 31);
+  return bytes;
+}
+
+void collectAndDistribute(Transport &among) {
+  for (uint64_t count : {0, 1, 4096, 2500000}) {
+    std::string mine = bytesOf(count, among.rank());
+    auto all = among.collect(std::as_bytes(std::span(mine)));
+    ASSERT_TRUE(all.ok()) << all.status().message();
+    ASSERT_EQ(all->size(), among.rank() == 0 ? among.ranks() : 0);
+    for (unsigned rank = 0; rank < all->size(); ++rank) {
+      EXPECT_TRUE((*all)[rank] == bytesOf(count, rank)) << "rank " << rank << ", " << count;
+      (*all)[rank] = bytesOf(count, rank + 100);
+    }
+    const Status status = among.distribute(*all, std::as_writable_bytes(std::span(mine)));
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(mine == bytesOf(count, among.rank() + 100)) << "rank " << among.rank();
+  }
+}
+
+// To rank 0 and back, each its own; of ranks that are threads too.
+TEST(Conformance, CollectsAndDistributes) {
+  collectAndDistribute(*ranks);
+  std::vector<std::thread> threads;
+  for (auto &member : makeVirtualRanks(ranks, 4 * ranks->ranks()))
+    threads.emplace_back([member] { collectAndDistribute(*member); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(Conformance, ComparesWithRank0) {
+  auto same = [](std::string_view mine) {
+    return ranks->isSame(std::as_bytes(std::span(mine))).take();
+  };
+  EXPECT_TRUE(same("a"));
+  EXPECT_TRUE(same(""));
+  const bool isLast = ranks->rank() + 1 == ranks->ranks();
+  EXPECT_EQ(same(isLast ? "a" : "b"), ranks->ranks() == 1);
+}
+
 // What cannot be is refused before any rank waits for another.
 TEST(Conformance, RefusesWhatCannotBe) {
   std::vector<std::byte> bytes(ranks->ranks() * 2 + 1);
@@ -234,6 +278,9 @@ TEST(Conformance, RefusesWhatCannotBe) {
   EXPECT_EQ(ranks->start(strange).status().message(), "channel 3 of 3");
   if (ranks->ranks() > 1) {
     EXPECT_FALSE(ranks->start({Collective::Kind::Gather, controlChannel, DLC_U8, bytes}).ok());
+    for (auto kind : {Collective::Kind::Collect, Collective::Kind::Distribute})
+      if (ranks->rank() == 0)
+        EXPECT_FALSE(ranks->start({kind, controlChannel, DLC_U8, bytes}).ok());
   }
   double one = 1;
   EXPECT_TRUE(ranks->sum(std::span(&one, 1)).ok());

@@ -164,6 +164,100 @@ TEST(Ranks, ShareProcessors) {
   EXPECT_EQ(threadsOf({limited(low, 1, 7), high}), (Threads{1, 2}));
 }
 
+/// Counts what goes over the ranks of another transport.
+struct Counted : Transport {
+  explicit Counted(std::shared_ptr<Transport> ranks) : inner(std::move(ranks)) {}
+  std::shared_ptr<Transport> inner;
+  uint64_t collectives = 0, bytes = 0;
+  std::string_view name() const override { return inner->name(); }
+  unsigned rank() const override { return inner->rank(); }
+  unsigned ranks() const override { return inner->ranks(); }
+  Result<Ticket> start(const Collective &collective) override {
+    ++collectives;
+    bytes += collective.buffer.size();
+    return inner->start(collective);
+  }
+  Status wait(Ticket ticket) override { return inner->wait(ticket); }
+  Status leave() override { return inner->leave(); }
+};
+
+/// What each of some ranks hears, where rank r says that `own(r)` went so and has these facts; and
+/// what that took.
+struct Agreement {
+  std::vector<std::string> messages;
+  uint64_t collectives = 0, bytes = 0;
+};
+static Agreement agreementOf(unsigned count, const std::function<Status(unsigned)> &own,
+                             const std::function<Facts(unsigned)> &facts) {
+  Agreement found;
+  found.messages.resize(count);
+  std::vector<std::thread> threads;
+  for (auto &ranks : makeVirtualRanks(selfTransport(), count))
+    threads.emplace_back([&found, &own, &facts, ranks] {
+      Counted counted(ranks);
+      const unsigned rank = ranks->rank();
+      found.messages[rank] = agree(counted, own(rank), facts(rank)).message();
+      if (rank == 0) {
+        found.collectives = counted.collectives;
+        found.bytes = counted.bytes;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return found;
+}
+
+// Where all is well what goes over the ranks depends neither on their number nor on that of facts.
+// Where it is not each rank hears of all.
+TEST(Ranks, AgreeCheaply) {
+  auto well = [](unsigned) { return Status(); };
+  auto facts = [](unsigned) { return Facts(40, {"a fact", std::string(1000, 'x')}); };
+  for (unsigned count : {2, 64}) {
+    const Agreement found = agreementOf(count, well, facts);
+    EXPECT_EQ(found.messages, std::vector<std::string>(count));
+    EXPECT_EQ(found.collectives, 2u);
+    EXPECT_EQ(found.bytes, 24u);
+  }
+  auto others = [](unsigned rank) {
+    return Facts{{"`seed`", "1"}, {"`epochs`", rank % 2 == 1 ? "3" : "2"}};
+  };
+  EXPECT_EQ(
+      agreementOf(4, well, others).messages,
+      std::vector<std::string>(4, "the ranks differ: ranks 1, 3 have `epochs` 3, rank 0 has 2"));
+  // What is cut elsewhere is another fact.
+  auto cut = [](unsigned rank) {
+    return rank == 0 ? Facts{{"a", "1"}, {"b", "23"}} : Facts{{"a", "12"}, {"b", "3"}};
+  };
+  EXPECT_EQ(agreementOf(2, well, cut).messages[1],
+            "the ranks differ: rank 1 has a 12, rank 0 has 1; rank 1 has b 3, rank 0 has 23");
+  for (unsigned failed : {1u, 2u, 4u}) {
+    auto some = [&](unsigned rank) {
+      return rank < failed ? Status(StatusCode::Io, "no file") : Status();
+    };
+    const std::string expected = failed == 1   ? "rank 0: no file"
+                                 : failed == 2 ? "ranks 0, 1: no file"
+                                               : "no file";
+    EXPECT_EQ(agreementOf(4, some, others).messages, std::vector<std::string>(4, expected));
+  }
+}
+
+// Each of many ranks receives the part of each other, exact sums twice their bytes at most.
+TEST(Ranks, KnowWhereCompressionDoesNotPay) {
+  auto warningOf = [](dlc_collective kind, unsigned ranks) {
+    Compressed model(kind);
+    return compressionWarning(Module::load(model.folder.path("x.so")).take()->plan(), ranks);
+  };
+  EXPECT_EQ(warningOf(DLC_COLLECTIVE_SUM, 4096), "");
+  EXPECT_EQ(warningOf(DLC_COLLECTIVE_SUM_ONE_BIT, 4), "");
+  EXPECT_EQ(warningOf(DLC_COLLECTIVE_SUM_ONE_BIT, 32), "");
+  EXPECT_EQ(warningOf(DLC_COLLECTIVE_SUM_ONE_BIT, 4096),
+            "compressed sums move 128.0 times the bytes of exact ones among 4096 ranks; they save "
+            "some among up to 32");
+  EXPECT_EQ(warningOf(DLC_COLLECTIVE_SUM_TOP_K, 10),
+            "compressed sums move 1.1 times the bytes of exact ones among 10 ranks; they save some "
+            "among up to 9");
+}
+
 /// Adds to the first number of a variable.
 static void addTo(State &state, size_t variable, float amount) {
   std::vector<std::byte> value(state.module()->plan().variables[variable].type.logicalBytes());
