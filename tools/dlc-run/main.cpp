@@ -181,8 +181,7 @@ void CommandLine::addTrain() {
       ->excludes(initFrom);
   trainCommand
       ->add_option("--check-ranks", train.checkRanks,
-                   "compare the parameters of all ranks every N batches; default: 0, before "
-                   "checkpoints alone")
+                   "also compare the parameters of all ranks every N batches")
       ->type_name("N")
       ->check(wholeNumber(0));
   trainCommand
