@@ -1,4 +1,4 @@
-// A ring of batches between one producer thread and one consumer.
+// A ring of batches between the threads that fill it and one consumer.
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
@@ -10,8 +10,9 @@
 
 namespace dlc::runtime {
 
-Result<std::unique_ptr<BatchLoader>>
-BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard) {
+Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
+                                                         std::shared_ptr<const Dataset> dataset,
+                                                         Shard shard, const LoadOptions &options) {
   if (entry.batch == 0)
     return invalid("entry '", entry.name, "' has no batch axis to put samples on");
   if (dataset->size() >> 32)
@@ -21,7 +22,7 @@ BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> datas
   if (dataset->isSequence() && mapping.inputs.empty())
     return invalid("entry '", entry.name, "' has no input for the text of ", dataset->name());
   std::unique_ptr<BatchLoader> loader(
-      new BatchLoader(entry, std::move(dataset), std::move(mapping), shard));
+      new BatchLoader(entry, std::move(dataset), std::move(mapping), shard, options));
   if (loader->dataset->isSequence() && loader->sequenceRounds() == 0)
     return invalid(loader->dataset->name(), ": ", loader->dataset->size() + 1,
                    " in a row are too few for a batch of ", entry.batch * shard.ranks, " rows of ",
@@ -29,13 +30,26 @@ BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> datas
   return loader;
 }
 
+/// More would only wait for each other.
+static constexpr unsigned mostWorkers = 256, mostAhead = 1024;
+
+static unsigned workersOf(const LoadOptions &options, bool inMemory) {
+  const unsigned wanted = options.workers != 0 ? options.workers
+                          : inMemory           ? 1
+                                               : (processors().threads() + 1) / 2;
+  return std::min(wanted, mostWorkers);
+}
+
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
-                         InputMapping mapped, Shard shard)
+                         InputMapping mapped, Shard shard, const LoadOptions &options)
     : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapped.inputs)),
-      mappingNotes(std::move(mapped.notes)), shard(shard) {
+      mappingNotes(std::move(mapped.notes)), shard(shard), inMemory(isInMemory(*this->dataset)) {
+  rooms.resize(workersOf(options, inMemory));
   for (const MappedInput &each : mapping)
-    if (!each.samplesFirst())
-      unspread.resize(std::max(unspread.size(), each.elements * dtypeSize(each.to)));
+    for (Room &room : rooms)
+      if (!each.samplesFirst())
+        room.unspread.resize(std::max(room.unspread.size(), each.elements * dtypeSize(each.to)));
+  ring.resize(rooms.size() + std::clamp(options.ahead, 1u, mostAhead));
   for (Slot &slot : ring) {
     slot.blocks.resize(entry.inputs.size());
     slot.batch.samples.reserve(entry.batch);
@@ -83,7 +97,8 @@ Status BatchLoader::augment(const Augmentation &wanted) {
   if (largest == 0)
     return invalid("`augment`: entry '", entry.name,
                    "' takes no images, which are inputs [N, planes, height, width]");
-  unmoved.resize(largest);
+  for (Room &room : rooms)
+    room.unmoved.resize(largest);
   augmentation = wanted;
   return {};
 }
@@ -118,8 +133,9 @@ void BatchLoader::stop() {
     stopping = true;
   }
   changed.notify_all();
-  if (producer.joinable())
-    producer.join();
+  for (std::thread &worker : workers)
+    worker.join();
+  workers.clear();
 }
 
 Status BatchLoader::start(const Pass &wanted) {
@@ -136,52 +152,73 @@ Status BatchLoader::start(const Pass &wanted) {
   }
   const uint64_t all = batches(pass.keepPartial);
   batchCount = all - std::min(all, pass.firstBatch);
-  filled = released = taken = 0;
+  begun = taken = released = 0;
+  for (Slot &slot : ring)
+    slot.filled = 0;
   stopping = false;
-  // Nothing may be thrown out of a thread: what produce() needs is there by now.
-  return guarded([&] {
-    producer = startThread([this] { produce(); });
+  // What produce() needs is there by now.
+  Status started = guarded([&] {
+    workers.reserve(rooms.size());
+    for (Room &room : rooms)
+      workers.push_back(startThread([this, &room] { produce(room); }));
     return Status();
   });
+  // Fewer threads than were asked for do it, too.
+  return workers.empty() ? std::move(started) : Status();
 }
 
-void BatchLoader::produce() {
-  for (uint64_t i = 0; i < batchCount; ++i) {
-    {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return stopping || i < released + slots; });
-      if (stopping)
-        return;
-    }
+/// Fills one batch after the other until there are no more.
+void BatchLoader::produce(Room &room) {
+  std::unique_lock lock(mutex);
+  while (begun < batchCount && !stopping) {
+    const uint64_t i = begun++;
+    changed.wait(lock, [&] { return stopping || i < released + ring.size(); });
+    if (stopping)
+      return;
+    lock.unlock();
+    Slot &slot = ring[i % ring.size()];
     {
       const TimedScope scope(pass.timeline, SpanKind::LoadData, static_cast<uint32_t>(i));
-      if (dataset->isSequence())
-        fillSequence(ring[i % slots], pass.firstBatch + i);
-      else
-        fill(ring[i % slots], (pass.firstBatch + i) * shard.ranks + shard.rank);
+      slot.status = guarded([&] {
+        return dataset->isSequence()
+                   ? fillSequence(slot, pass.firstBatch + i, room)
+                   : fill(slot, (pass.firstBatch + i) * shard.ranks + shard.rank, room);
+      });
     }
-    {
-      std::lock_guard lock(mutex);
-      filled = i + 1;
-    }
+    lock.lock();
+    slot.filled = i + 1;
     changed.notify_all();
   }
 }
 
-const Batch *BatchLoader::next() {
+Result<const Batch *> BatchLoader::next() {
   std::unique_lock lock(mutex);
   released = taken;
   if (taken == batchCount)
-    return nullptr;
+    return static_cast<const Batch *>(nullptr);
   changed.notify_all();
-  changed.wait(lock, [&] { return filled > taken; });
-  return &ring[taken++ % slots].batch;
+  Slot &slot = ring[taken % ring.size()];
+  changed.wait(lock, [&] { return slot.filled == taken + 1; });
+  if (!slot.status.ok())
+    return Status(slot.status.code(), slot.status.message());
+  ++taken;
+  return static_cast<const Batch *>(&slot.batch);
+}
+
+/// A field of a sample; one that was read just now is checked as those in memory were.
+Result<const std::byte *> BatchLoader::checkedSample(const MappedInput &mapped, uint32_t sample,
+                                                     Room &room) {
+  DLC_TRY_ASSIGN(from, sampleAt(*dataset, sample, mapped.field, room.read));
+  if (!inMemory)
+    DLC_TRY(checkSample(dataset->fields()[mapped.field], mapped, entry.inputs[mapped.input], sample,
+                        from));
+  return from;
 }
 
 void BatchLoader::convertImage(const MappedInput &mapped, const Placement &placement,
-                               const std::byte *from, std::byte *to) {
-  convertSample(mapped, from, unmoved.data());
-  placeImage(placement, imageShape(entry.inputs[mapped.input].type), unmoved.data(), to);
+                               const std::byte *from, std::byte *to, Room &room) {
+  convertSample(mapped, from, room.unmoved.data());
+  placeImage(placement, imageShape(entry.inputs[mapped.input].type), room.unmoved.data(), to);
 }
 
 /// Puts a sample where the input has its row, along whatever axis samples lie.
@@ -193,7 +230,7 @@ void BatchLoader::spread(const MappedInput &mapped, uint64_t row, const std::byt
                 mapped.together * size);
 }
 
-void BatchLoader::fill(Slot &slot, uint64_t number) {
+Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
   Batch &batch = slot.batch;
   const uint64_t begin = number * entry.batch;
   const uint64_t valid = std::min<uint64_t>(entry.batch, order.size() - begin);
@@ -209,13 +246,13 @@ void BatchLoader::fill(Slot &slot, uint64_t number) {
       std::memset(block.data(), 0, block.size());
     for (uint64_t i = 0; i < valid; ++i) {
       const uint32_t sample = batch.samples[i];
-      const std::byte *const from = dataset->sample(sample, mapped.field);
+      DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
       if (!mapped.samplesFirst()) {
-        convertSample(mapped, from, unspread.data());
-        spread(mapped, i, unspread.data(), block.data());
+        convertSample(mapped, from, room.unspread.data());
+        spread(mapped, i, room.unspread.data(), block.data());
       } else if (moves) {
         convertImage(mapped, placementOf(augmentation, *pass.seed, pass.epoch, sample), from,
-                     block.data() + i * bytes);
+                     block.data() + i * bytes, room);
       } else {
         convertSample(mapped, from, block.data() + i * bytes);
       }
@@ -223,9 +260,10 @@ void BatchLoader::fill(Slot &slot, uint64_t number) {
     if (mapped.samplesFirst())
       std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
   }
+  return {};
 }
 
-void BatchLoader::fillSequence(Slot &slot, uint64_t number) {
+Status BatchLoader::fillSequence(Slot &slot, uint64_t number, Room &room) {
   Batch &batch = slot.batch;
   const uint64_t part = dataset->size() / (entry.batch * shard.ranks);
   batch.valid = static_cast<int32_t>(entry.batch);
@@ -236,10 +274,14 @@ void BatchLoader::fillSequence(Slot &slot, uint64_t number) {
   for (const MappedInput &mapped : mapping) {
     std::byte *block = slot.blocks[mapped.input].data();
     for (uint64_t row = 0; row < entry.batch; ++row)
-      for (uint64_t step = 0; step < steps(); ++step)
-        convertNumber(mapped, dataset->sample(batch.samples[row] + step, mapped.field),
+      for (uint64_t step = 0; step < steps(); ++step) {
+        DLC_TRY_ASSIGN(
+            from, checkedSample(mapped, static_cast<uint32_t>(batch.samples[row] + step), room));
+        convertNumber(mapped, from,
                       block + mapped.placeOf(step, row, entry.batch) * dtypeSize(mapped.to));
+      }
   }
+  return {};
 }
 
 } // namespace dlc::runtime

@@ -1,14 +1,15 @@
-// Puts samples together to batches on a thread of its own, a few ahead of the consumer.
+// Puts samples together to batches on threads of its own, a few ahead of the consumer.
 //
-// The order is a function of seed, epoch and position: prefetching and a restart in mid-epoch do
-// not change it. Training drops the last partial batch; evaluation pads it with zeros and says how
-// many samples are valid. Images may be moved and mirrored by chance (Augmentation.h).
+// The order is a function of seed, epoch and position: neither the number of threads nor a restart
+// in mid-epoch changes it. Training drops the last partial batch; evaluation pads it with zeros and
+// says how many samples are valid. Images may be moved and mirrored by chance (Augmentation.h).
 //
 // Of a sequence each row of a batch takes a piece, and the rows of the next batch go on where those
 // of this one end: the sequence is cut into as many parts as all ranks have rows. There is no order
 // to shuffle, and no partial batch; what is left at the ends of the parts is not used.
 //
-// Ownership: a Batch stays valid until the next call of next(). Threads: one consumer.
+// Ownership: a Batch stays valid until the next call of next(). Threads: one consumer. Failure: a
+// sample that cannot be read, or that no input can hold, fails next() where its batch is due.
 #ifndef DLC_RUNTIME_DATA_BATCHLOADER_H
 #define DLC_RUNTIME_DATA_BATCHLOADER_H
 
@@ -54,8 +55,10 @@ struct Shard {
 
 class BatchLoader {
 public:
-  static Result<std::unique_ptr<BatchLoader>>
-  create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard = {});
+  static Result<std::unique_ptr<BatchLoader>> create(const EntryInfo &entry,
+                                                     std::shared_ptr<const Dataset> dataset,
+                                                     Shard shard = {},
+                                                     const LoadOptions &options = {});
   ~BatchLoader();
 
   /// From the next pass on moves the images of passes with a seed: what goes to inputs
@@ -71,24 +74,33 @@ public:
   /// Begins a pass; what was prefetched for another is dropped. Fails where no thread can be had.
   Status start(const Pass &pass);
   /// The next batch, or null at the end of the pass.
-  const Batch *next();
+  Result<const Batch *> next();
 
 private:
   BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, InputMapping mapped,
-              Shard shard);
+              Shard shard, const LoadOptions &options);
   void stop();
-  void produce();
   /// A batch, and its inputs as they are written.
   struct Slot {
     Batch batch;
     std::vector<std::span<std::byte>> blocks;
+    Status status;
+    /// Batches of the pass up to and with the one that lies here.
+    uint64_t filled = 0;
+  };
+  /// Of a thread: a sample that was read, before it is moved, and before it is spread over an
+  /// input.
+  struct Room {
+    std::vector<std::byte> read, unmoved, unspread;
   };
 
-  void fill(Slot &slot, uint64_t number);
+  void produce(Room &room);
+  Status fill(Slot &slot, uint64_t number, Room &room);
+  Result<const std::byte *> checkedSample(const MappedInput &mapped, uint32_t sample, Room &room);
   void convertImage(const MappedInput &mapped, const Placement &placement, const std::byte *from,
-                    std::byte *to);
+                    std::byte *to, Room &room);
   void spread(const MappedInput &mapped, uint64_t row, const std::byte *from, std::byte *block);
-  void fillSequence(Slot &slot, uint64_t number);
+  Status fillSequence(Slot &slot, uint64_t number, Room &room);
   /// Elements of a sequence that a row takes in one batch.
   uint64_t steps() const { return mapping.front().elements; }
   /// Batches of a sequence that all ranks take together, one each.
@@ -96,19 +108,16 @@ private:
     return dataset->size() / (entry.batch * shard.ranks) / steps();
   }
 
-  /// Batches that are ready or being read: enough to hide a hiccup of either side.
-  static constexpr size_t slots = 4;
-
   const EntryInfo &entry;
   std::shared_ptr<const Dataset> dataset;
   std::vector<MappedInput> mapping;
   std::vector<std::string> mappingNotes;
   Shard shard;
+  bool inMemory;
   Augmentation augmentation;
-  /// A sample before it is moved, or spread over an input.
-  std::vector<std::byte> unmoved, unspread;
+  std::vector<Room> rooms; ///< One for each thread.
   std::vector<std::vector<std::byte>> storage;
-  Slot ring[slots];
+  std::vector<Slot> ring;
 
   Pass pass;
   std::vector<uint32_t> order;
@@ -116,10 +125,11 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed;
-  /// Batches filled, and those the consumer has given back, since the pass began.
-  uint64_t filled = 0, released = 0, taken = 0;
+  /// Batches that a thread has begun, and those that the consumer has taken and given back, since
+  /// the pass began.
+  uint64_t begun = 0, taken = 0, released = 0;
   bool stopping = false;
-  std::thread producer;
+  std::vector<std::thread> workers;
 };
 
 } // namespace dlc::runtime

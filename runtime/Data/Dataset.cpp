@@ -1,11 +1,14 @@
 // Which format `--data` names.
 #include "runtime/Data/Dataset.h"
+#include "dlc/plan.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/ArrayDataset.h"
 #include "runtime/Data/CifarDataset.h"
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/TextDataset.h"
+#include "runtime/Data/TokenDataset.h"
 
+#include <algorithm>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,7 +54,8 @@ constexpr Format formats[] = {
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"text:", oneFile, isThere, openText<TextUnit::Characters>, testText},
-    {"words:", oneFile, isThere, openText<TextUnit::Words>, testText}};
+    {"words:", oneFile, isThere, openText<TextUnit::Words>, testText},
+    {"tokens:", tokenFiles, hasTokenSplit, openAll<openTokenDataset>, "file val.bin"}};
 
 /// The format that `description` begins with, if a path follows.
 const Format *findFormat(std::string_view description) {
@@ -62,6 +66,31 @@ const Format *findFormat(std::string_view description) {
 }
 
 } // namespace
+
+Status Dataset::read(uint64_t index, size_t field, std::span<std::byte> bytes) const {
+  const std::byte *from = sample(index, field);
+  if (!from)
+    return invalid(name(), ": its samples neither lie in memory nor can they be read");
+  std::copy_n(from, bytes.size(), bytes.begin());
+  return {};
+}
+
+uint64_t sampleBytes(const DatasetField &field) {
+  return TensorType{field.dtype, field.shape, {}}.logicalBytes();
+}
+
+Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_t field,
+                                   std::vector<std::byte> &room) {
+  if (const std::byte *found = dataset.sample(index, field))
+    return found;
+  room.resize(sampleBytes(dataset.fields()[field]));
+  DLC_TRY(dataset.read(index, field, room));
+  return static_cast<const std::byte *>(room.data());
+}
+
+bool isInMemory(const Dataset &dataset) {
+  return dataset.size() == 0 || dataset.fields().empty() || dataset.sample(0, 0) != nullptr;
+}
 
 bool hasSplit(const std::string &description, Split split) {
   const Format *format = findFormat(description);
@@ -101,7 +130,9 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
   }
   return invalid(
       "data '", description,
-      "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or words:FILE", hint);
+      "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, words:FILE or "
+      "tokens:FILE",
+      hint);
 }
 
 } // namespace dlc::runtime

@@ -6,6 +6,16 @@
 
 namespace dlc::runtime {
 
+/// Bytes of a field of one sample.
+uint64_t sampleBytes(const DatasetField &field);
+
+/// A field of one sample: where it lies, or read into `room`.
+Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_t field,
+                                   std::vector<std::byte> &room);
+
+/// Whether samples lie in memory, where all of them may be looked at before the first batch.
+bool isInMemory(const Dataset &dataset);
+
 /// Whether any of a split's files is there, whatever is in it.
 bool hasSplit(const std::string &description, Split split);
 

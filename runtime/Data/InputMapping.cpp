@@ -80,20 +80,15 @@ static bool keepsValue(dlc_dtype from, dlc_dtype to, double value) {
 }
 
 /// Numbers that an input cannot hold are an error.
-static Status checkValues(const Dataset &dataset, const MappedInput &mapped,
-                          const ValueInfo &input) {
-  if (holdsAll(mapped.from, mapped.to))
-    return {};
+static Status checkValues(const DatasetField &field, const MappedInput &mapped,
+                          const ValueInfo &input, uint64_t sample, const std::byte *from) {
   const uint64_t size = dtypeSize(mapped.from);
-  for (uint64_t sample = 0; sample < dataset.size(); ++sample)
-    for (uint64_t i = 0; i < mapped.elements; ++i) {
-      const double value =
-          loadElement(mapped.from, dataset.sample(sample, mapped.field) + i * size);
-      if (!keepsValue(mapped.from, mapped.to, value))
-        return invalid(dataset.fields()[mapped.field].file, ": sample ", sample, " has ",
-                       decimalText(value), ", which ", dtypeName(mapped.to), " of input '",
-                       input.name, "' cannot hold");
-    }
+  for (uint64_t i = 0; i < mapped.elements; ++i) {
+    const double value = loadElement(mapped.from, from + i * size);
+    if (!keepsValue(mapped.from, mapped.to, value))
+      return invalid(field.file, ": sample ", sample, " has ", decimalText(value), ", which ",
+                     dtypeName(mapped.to), " of input '", input.name, "' cannot hold");
+  }
   return {};
 }
 
@@ -145,25 +140,44 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                            field->dtype,
                            input.type.dtype,
                            elementsTogether(input)};
-  DLC_TRY(checkValues(dataset, mapped, input));
+  for (uint64_t at = 0;
+       isInMemory(dataset) && !holdsAll(mapped.from, mapped.to) && at < dataset.size(); ++at)
+    DLC_TRY(checkValues(*field, mapped, input, at, dataset.sample(at, mapped.field)));
   return mapped;
+}
+
+/// checkClasses() of one sample.
+static Status checkNumbers(const DatasetField &numbers, uint64_t classes, int64_t ignored,
+                           std::string_view of, uint64_t sample, const std::byte *from) {
+  const uint64_t elements = TensorType{numbers.dtype, numbers.shape, {}}.elementCount();
+  const bool isLabel = numbers.kind == FieldKind::Label;
+  for (uint64_t i = 0; i < elements; ++i) {
+    const double number = loadElement(numbers.dtype, from + i * dtypeSize(numbers.dtype));
+    if (!isClass(number, classes, ignored))
+      return invalid(numbers.file, ": sample ", sample, isLabel ? " has label " : " has value ",
+                     decimalText(number), isLabel ? ", the classes of " : " for ", of,
+                     isLabel ? " are 0 to " : ", allowed are 0 to ", classes - 1,
+                     ignored == 0 ? "" : concat(", and ", ignored));
+  }
+  return {};
 }
 
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of) {
-  const DatasetField &numbers = dataset.fields()[field];
-  const uint64_t elements = TensorType{numbers.dtype, numbers.shape, {}}.elementCount();
-  const bool isLabel = numbers.kind == FieldKind::Label;
-  for (uint64_t sample = 0; sample < dataset.size(); ++sample)
-    for (uint64_t i = 0; i < elements; ++i) {
-      const double number =
-          loadElement(numbers.dtype, dataset.sample(sample, field) + i * dtypeSize(numbers.dtype));
-      if (!isClass(number, classes, ignored))
-        return invalid(numbers.file, ": sample ", sample, isLabel ? " has label " : " has value ",
-                       decimalText(number), isLabel ? ", the classes of " : " for ", of,
-                       isLabel ? " are 0 to " : ", allowed are 0 to ", classes - 1,
-                       ignored == 0 ? "" : concat(", and ", ignored));
-    }
+  for (uint64_t at = 0; isInMemory(dataset) && at < dataset.size(); ++at)
+    DLC_TRY(
+        checkNumbers(dataset.fields()[field], classes, ignored, of, at, dataset.sample(at, field)));
+  return {};
+}
+
+static std::string inputText(const ValueInfo &input) { return concat("input '", input.name, "'"); }
+
+Status checkSample(const DatasetField &field, const MappedInput &mapped, const ValueInfo &input,
+                   uint64_t sample, const std::byte *from) {
+  if (!holdsAll(mapped.from, mapped.to))
+    DLC_TRY(checkValues(field, mapped, input, sample, from));
+  if (input.classes != 0 && !field.rareShareLast)
+    DLC_TRY(checkNumbers(field, input.classes, input.ignored, inputText(input), sample, from));
   return {};
 }
 
@@ -210,7 +224,7 @@ Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset) {
     const uint32_t classes = entry.inputs[i].classes;
     if (classes != 0 && !field.rareShareLast)
       DLC_TRY(checkClasses(dataset, input.field, classes, entry.inputs[i].ignored,
-                           concat("input '", entry.inputs[i].name, "'")));
+                           inputText(entry.inputs[i])));
     mapped.push_back(input);
   }
   noteIgnored(dataset, mapping.notes);
@@ -242,8 +256,9 @@ void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *
 }
 
 void convertNumber(const MappedInput &mapped, const std::byte *from, std::byte *to) {
-  int32_t number;
-  std::memcpy(&number, from, sizeof(number));
+  int32_t number = std::to_integer<uint8_t>(*from);
+  if (mapped.from != DLC_U8)
+    std::memcpy(&number, from, sizeof(number));
   number = std::min(number, mapped.lastClass);
   std::memcpy(to, &number, sizeof(number));
 }

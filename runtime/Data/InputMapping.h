@@ -38,18 +38,24 @@ struct InputMapping {
 };
 
 /// Fails, with the shapes of both sides, if an input finds no field or one of another shape, and
-/// with the sample if one has a number that the input cannot hold or that is none of its classes.
+/// with the sample if one in memory has a number that the input cannot hold or that is none of its
+/// classes.
 Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset);
 
-/// Fails with the first sample whose number in a field is no class: below 0 or not below `classes`,
-/// and not `ignored` (0, which is a class, for none). `of` says what has these classes: "input
-/// 'label'".
+/// Fails with the first sample in memory whose number in a field is no class: below 0 or not below
+/// `classes`, and not `ignored` (0, which is a class, for none). `of` says what has these classes:
+/// "input 'label'".
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of);
 
+/// Fails as mapInputs() does if a sample of a dataset that is not in memory, `from`, has a number
+/// that the input cannot hold or that is none of its classes.
+Status checkSample(const DatasetField &field, const MappedInput &mapped, const ValueInfo &input,
+                   uint64_t sample, const std::byte *from);
+
 /// Converts one sample: u8 to floats in [0, 1], other types by their values.
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);
-/// Copies one number of a sequence, an i32.
+/// Copies one number of a sequence, a u8 or an i32, to an i32.
 void convertNumber(const MappedInput &mapped, const std::byte *from, std::byte *to);
 
 } // namespace dlc::runtime

@@ -1,23 +1,25 @@
-// Reading a text, and numbering what it is made of.
+// Reading a text piece by piece, and numbering what it is made of. A text of a gigabyte is never in
+// memory as a whole: its numbers are, in bytes where they fit.
 #include "runtime/Data/TextDataset.h"
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileKind.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
+#include <unordered_map>
 
 namespace dlc::runtime {
 namespace {
 
 /// Each number but the last with the one that follows it.
-class TextDataset : public Dataset {
+template <typename Number> class TextDataset : public Dataset {
 public:
-  TextDataset(std::string path, std::vector<int32_t> numbers, bool rareShareLast)
+  TextDataset(std::string path, std::vector<Number> numbers, bool rareShareLast)
       : path(std::move(path)), numbers(std::move(numbers)) {
-    fieldList = {{FieldKind::Text, DLC_I32, {}, this->path, {}, rareShareLast},
-                 {FieldKind::FollowingText, DLC_I32, {}, this->path, {}, rareShareLast}};
+    constexpr dlc_dtype dtype = sizeof(Number) == 1 ? DLC_U8 : DLC_I32;
+    fieldList = {{FieldKind::Text, dtype, {}, this->path, {}, rareShareLast},
+                 {FieldKind::FollowingText, dtype, {}, this->path, {}, rareShareLast}};
   }
   const std::string &name() const override { return path; }
   uint64_t size() const override { return numbers.size() - 1; }
@@ -29,105 +31,198 @@ public:
 
 private:
   std::string path;
-  std::vector<int32_t> numbers;
+  std::vector<Number> numbers;
   std::vector<DatasetField> fieldList;
 };
 
-/// The length of the UTF-8 sequence that `text` begins with; 0 if it begins with none.
-size_t sequenceLength(std::string_view text) {
+/// Calls use(part, offset, isLast) with a file's text, which returns how much of a part it has
+/// taken: the rest comes again, with more behind it.
+template <typename Use> Status forEachPart(const File &file, const Use &use) {
+  constexpr uint64_t partBytes = uint64_t(1) << 22;
+  std::vector<std::byte> part;
+  uint64_t begin = 0;
+  for (uint64_t read = 0; read < file.size();) {
+    const uint64_t more = std::min(partBytes, file.size() - read), kept = part.size();
+    part.resize(kept + more);
+    DLC_TRY(file.readAt(read, std::span(part).subspan(kept)));
+    read += more;
+    const std::string_view text(reinterpret_cast<const char *>(part.data()), part.size());
+    DLC_TRY_ASSIGN(taken, use(text, begin, read == file.size()));
+    part.erase(part.begin(), part.begin() + static_cast<ptrdiff_t>(taken));
+    begin += taken;
+  }
+  return {};
+}
+
+/// A character of a text, and its bytes; 0 bytes where `text` begins with none.
+struct Character {
+  uint32_t code = 0;
+  size_t bytes = 0;
+};
+
+Character characterAt(std::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
-  const size_t length = first < 0x80             ? 1
-                        : (first & 0xe0) == 0xc0 ? 2
-                        : (first & 0xf0) == 0xe0 ? 3
-                        : (first & 0xf8) == 0xf0 ? 4
-                                                 : 0;
-  if (length == 0 || length > text.size())
-    return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80)
-      return 0;
-  return length;
-}
-
-Result<std::vector<std::string_view>> splitCharacters(const std::string &path,
-                                                      std::string_view text) {
-  std::vector<std::string_view> characters;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = sequenceLength(text.substr(at));
-    if (length == 0)
-      return damaged(path, ": no UTF-8 text: byte ", at, " begins no character");
-    characters.push_back(text.substr(at, length));
-    at += length;
+  if (first < 0x80)
+    return {first, 1};
+  const size_t length = (first & 0xe0) == 0xc0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : 4;
+  if (length > text.size() || first < 0xc0 || first >= 0xf8)
+    return {};
+  uint32_t code = first & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<uint8_t>(text[i]);
+    if ((next & 0xc0) != 0x80)
+      return {};
+    code = code << 6 | (next & 0x3f);
   }
-  return characters;
+  // What has a shorter form is none.
+  constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  return code < least[length] ? Character{} : Character{code, length};
 }
 
-std::vector<std::string_view> splitWords(std::string_view text) {
-  constexpr std::string_view spaces = " \t\r\v\f";
-  std::vector<std::string_view> words;
-  for (size_t at = 0; at < text.size();) {
-    if (text[at] == '\n') {
-      words.push_back("<eos>");
-      ++at;
-    } else if (spaces.find(text[at]) != spaces.npos) {
-      ++at;
-    } else {
-      const size_t end = std::min(text.find_first_of(" \t\r\v\f\n", at), text.size());
-      words.push_back(text.substr(at, end - at));
-      at = end;
-    }
+/// Numbers characters in the order of their code points, which is that of their bytes.
+class Characters {
+public:
+  static constexpr std::string_view name = " characters";
+  template <typename Use> static Status forEach(const File &file, const Use &use) {
+    return forEachPart(file,
+                       [&](std::string_view text, uint64_t offset, bool isLast) -> Result<size_t> {
+                         constexpr size_t longest = 4;
+                         size_t at = 0;
+                         while (at < text.size() && (isLast || text.size() - at >= longest)) {
+                           const Character found = characterAt(text.substr(at));
+                           if (found.bytes == 0)
+                             return damaged(file.path(), ": no UTF-8 text: byte ", offset + at,
+                                            " begins no character");
+                           use(found.code);
+                           at += found.bytes;
+                         }
+                         return at;
+                       });
   }
-  return words;
+
+  void count(uint32_t code) { ++entries[code]; }
+  int32_t order() {
+    int32_t next = 0;
+    for (uint64_t &entry : entries)
+      if (entry != 0)
+        entry = static_cast<uint64_t>(next++);
+    return next;
+  }
+  int32_t numberOf(uint32_t code) const { return static_cast<int32_t>(entries[code]); }
+
+private:
+  /// By code point: how often there are, then their numbers.
+  std::vector<uint64_t> entries = std::vector<uint64_t>(1 << 21);
+};
+
+/// Numbers words: the most frequent first, those that are equally frequent by their bytes.
+class Words {
+public:
+  static constexpr std::string_view name = " words";
+  template <typename Use> static Status forEach(const File &file, const Use &use) {
+    return forEachPart(file, [&](std::string_view text, uint64_t, bool isLast) -> Result<size_t> {
+      constexpr std::string_view spaces = " \t\r\v\f", ends = " \t\r\v\f\n";
+      size_t at = 0;
+      while (at < text.size()) {
+        if (text[at] == '\n') {
+          use(std::string_view("<eos>"));
+          ++at;
+        } else if (spaces.find(text[at]) != spaces.npos) {
+          ++at;
+        } else {
+          const size_t end = text.find_first_of(ends, at);
+          if (end == text.npos && !isLast)
+            return at;
+          const std::string_view word = text.substr(at, end - at);
+          use(word);
+          at += word.size();
+        }
+      }
+      return at;
+    });
+  }
+
+  void count(std::string_view word) {
+    if (const auto found = entries.find(word); found != entries.end())
+      ++found->second;
+    else
+      entries.emplace(word, 1);
+  }
+  int32_t order() {
+    std::vector<std::pair<const std::string, uint64_t> *> all;
+    for (auto &entry : entries)
+      all.push_back(&entry);
+    std::ranges::sort(all, [](const auto *a, const auto *b) {
+      return a->second != b->second ? a->second > b->second : a->first < b->first;
+    });
+    for (size_t i = 0; i < all.size(); ++i)
+      all[i]->second = i;
+    return static_cast<int32_t>(all.size());
+  }
+  int32_t numberOf(std::string_view word) const {
+    return static_cast<int32_t>(entries.find(word)->second);
+  }
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
+  };
+  /// How often there are, then their numbers.
+  std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> entries;
+};
+
+/// The numbers from `begin` to `end`.
+template <typename Number, typename Units>
+Result<std::shared_ptr<const Dataset>> read(const File &file, const Units &units, uint64_t begin,
+                                            uint64_t end, bool rareShareLast) {
+  std::vector<Number> numbers;
+  DLC_TRY(guarded([&] {
+            numbers.reserve(end - begin);
+            return Status();
+          }).in(file.path()));
+  uint64_t at = 0;
+  DLC_TRY(Units::forEach(file, [&](const auto &unit) {
+    if (at >= begin && at < end)
+      numbers.push_back(static_cast<Number>(units.numberOf(unit)));
+    ++at;
+  }));
+  return std::shared_ptr<const Dataset>(
+      std::make_shared<TextDataset<Number>>(file.path(), std::move(numbers), rareShareLast));
 }
 
-/// The number of each unit that occurs.
-std::map<std::string_view, int32_t> numberUnits(const std::vector<std::string_view> &units,
-                                                TextUnit unit) {
-  std::map<std::string_view, uint64_t> counts;
-  for (std::string_view each : units)
-    ++counts[each];
-  std::vector<std::pair<std::string_view, uint64_t>> order(counts.begin(), counts.end());
-  // The order of UTF-8's bytes is that of the code points.
-  if (unit == TextUnit::Words)
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto &a, const auto &b) { return a.second > b.second; });
-  std::map<std::string_view, int32_t> numbers;
-  for (const auto &[each, count] : order)
-    numbers[each] = static_cast<int32_t>(numbers.size());
-  return numbers;
+/// Twice through the file: to number what occurs, and to write the numbers of the split down.
+template <typename Units>
+Result<std::shared_ptr<const Dataset>> open(const File &file, Split split, bool rareShareLast) {
+  Units units;
+  uint64_t count = 0;
+  DLC_TRY(Units::forEach(file, [&](const auto &unit) {
+    units.count(unit);
+    ++count;
+  }));
+  const int32_t kinds = units.order();
+  const uint64_t held = count - count / 10;
+  const uint64_t begin = split == Split::Test ? held : 0, end = split == Split::Test ? count : held;
+  if (end - begin < 2)
+    return damaged(file.path(), ": ", count, Units::name,
+                   " are no text to learn from and a tenth of it to test with");
+  constexpr int32_t mostInBytes = 256;
+  return kinds <= mostInBytes ? read<uint8_t>(file, units, begin, end, rareShareLast)
+                              : read<int32_t>(file, units, begin, end, rareShareLast);
 }
 
 } // namespace
 
 Result<std::shared_ptr<const Dataset>> openTextDataset(const std::string &path, TextUnit unit,
                                                        Split split) {
-  constexpr uint64_t mostBytes = uint64_t(1) << 31;
-  DLC_TRY_ASSIGN(bytes, readWholeFile(path, mostBytes));
-  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  const std::string_view kind =
-      fileKind(std::span(bytes).first(std::min(bytes.size(), fileKindBytes)));
+  DLC_TRY_ASSIGN(file, File::openForReading(path));
+  std::vector<std::byte> first(std::min<uint64_t>(file.size(), fileKindBytes));
+  DLC_TRY(file.readAt(0, first));
+  const std::string_view kind = fileKind(first);
   if (!kind.empty() && !isTextKind(kind))
     return damaged(path, ": is ", kind, ", expected text in UTF-8");
-  std::vector<std::string_view> units;
-  if (unit == TextUnit::Words) {
-    units = splitWords(text);
-  } else {
-    DLC_TRY_ASSIGN(characters, splitCharacters(path, text));
-    units = std::move(characters);
-  }
-  const auto numbers = numberUnits(units, unit);
-  const size_t held = units.size() - units.size() / 10;
-  const size_t begin = split == Split::Test ? held : 0;
-  const size_t end = split == Split::Test ? units.size() : held;
-  if (end - begin < 2)
-    return damaged(path, ": ", units.size(), unit == TextUnit::Words ? " words" : " characters",
-                   " are no text to learn from and a tenth of it to test with");
-  std::vector<int32_t> part;
-  part.reserve(end - begin);
-  for (size_t i = begin; i < end; ++i)
-    part.push_back(numbers.at(units[i]));
-  return std::shared_ptr<const Dataset>(
-      std::make_shared<TextDataset>(path, std::move(part), unit == TextUnit::Words));
+  return unit == TextUnit::Words ? open<Words>(file, split, /*rareShareLast=*/true)
+                                 : open<Characters>(file, split, /*rareShareLast=*/false);
 }
 
 } // namespace dlc::runtime

@@ -82,7 +82,8 @@ static std::string samplesText(std::span<const uint32_t> samples) {
 }
 
 Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> state,
-                                                     std::shared_ptr<const Dataset> dataset) {
+                                                     std::shared_ptr<const Dataset> dataset,
+                                                     const LoadOptions &load) {
   const Module &module = *state->module();
   const EntryInfo *entry = module.plan().findEntry(DLC_ENTRY_EVALUATE);
   if (!entry)
@@ -90,7 +91,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> stat
   const Transport &ranks = state->device()->ranks();
   DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry->name));
   DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), dataset,
-                                             {.rank = ranks.rank(), .ranks = ranks.ranks()}));
+                                             {.rank = ranks.rank(), .ranks = ranks.ranks()}, load));
   if (entry->validInput == DLC_NONE && dataset->size() < entry->batch)
     return invalid(dataset->name(), ": ", dataset->size(), " samples do not fill one batch of ",
                    entry->batch);
@@ -139,7 +140,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   DLC_TRY(loader->start(
       {.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial, .timeline = timeline}));
   while (report.batches < maxBatches) {
-    const Batch *batch = loader->next();
+    DLC_TRY_ASSIGN(batch, loader->next());
     if (!batch)
       break;
     DLC_TRY(bindBatch(*context, entry, *batch));

@@ -63,20 +63,18 @@ Status agree(Transport &ranks, const Status &own, const Facts &facts) {
   return differences.empty() ? Status() : invalid("the ranks differ: ", differences);
 }
 
-std::string describeSamples(const Dataset &dataset) {
-  constexpr uint64_t most = 4096;
+Result<std::string> describeSamples(const Dataset &dataset) {
+  const uint64_t most = isInMemory(dataset) ? 4096 : 64;
   const uint64_t count = std::min(most, dataset.size());
   std::vector<uint8_t> hashes;
+  std::vector<std::byte> room;
   for (uint64_t i = 0; i < count; ++i)
     for (size_t field = 0; field < dataset.fields().size(); ++field) {
-      const DatasetField &known = dataset.fields()[field];
-      uint64_t bytes = dtypeSize(known.dtype);
-      for (uint64_t extent : known.shape)
-        bytes *= extent;
       // i * size / count without an overflow of the product.
       const uint64_t sample = i * (dataset.size() / count) + i * (dataset.size() % count) / count;
       hashes.resize(hashes.size() + 16);
-      hashBytes(std::span(dataset.sample(sample, field), bytes),
+      DLC_TRY_ASSIGN(content, sampleAt(dataset, sample, field, room));
+      hashBytes(std::span(content, sampleBytes(dataset.fields()[field])),
                 hashes.data() + hashes.size() - 16);
     }
   uint8_t hash[16];

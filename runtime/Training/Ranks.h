@@ -25,8 +25,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// that costs two collectives of a few bytes.
 Status agree(Transport &ranks, const Status &own, const Facts &facts);
 
-/// Number of samples, and a hash of up to 4,096 of them, evenly spread.
-std::string describeSamples(const Dataset &dataset);
+/// Number of samples, and a hash of up to 4,096 of them, evenly spread; of 64 that must be read.
+Result<std::string> describeSamples(const Dataset &dataset);
 
 /// Gives all ranks the metadata, parameters, slots, statistics and counters that rank 0 has.
 Status broadcastRun(Transport &ranks, Metadata &metadata, State &state);

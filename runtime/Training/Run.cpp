@@ -100,6 +100,7 @@ Status Run::Impl::createTrainer() {
                             .checkpointEvery = options.checkpointEvery,
                             .checkRanks = options.checkRanks,
                             .augmentation = options.augment,
+                            .load = options.load,
                             .batches = options.batches,
                             .overrides = options.overrides,
                             .timeline = options.timeline};
@@ -128,7 +129,7 @@ Result<Evaluator *> Run::Impl::needEvaluator() {
     DLC_TRY_ASSIGN(entry, selectEntry(module(), "", DLC_ENTRY_EVALUATE));
     if (!begin.test)
       return invalid("entry '", entry->name, "' has no test data: `data` or `test` gives them");
-    DLC_TRY_ASSIGN(created, Evaluator::create(begin.state, begin.test));
+    DLC_TRY_ASSIGN(created, Evaluator::create(begin.state, begin.test, options.load));
     evaluator = std::move(created);
   }
   return evaluator.get();
@@ -185,7 +186,8 @@ Result<EvaluateReport> Run::evaluate(std::shared_ptr<const Dataset> data) {
     DLC_TRY(impl->checkProcess());
     std::unique_ptr<Evaluator> own;
     if (data) {
-      DLC_TRY_ASSIGN(created, Evaluator::create(impl->begin.state, std::move(data)));
+      DLC_TRY_ASSIGN(created,
+                     Evaluator::create(impl->begin.state, std::move(data), impl->options.load));
       own = std::move(created);
     }
     DLC_TRY_ASSIGN(evaluator, own ? Result<Evaluator *>(own.get()) : impl->needEvaluator());

@@ -165,32 +165,34 @@ std::string numberOrNone(const std::optional<uint64_t> &number) {
   return number ? std::to_string(*number) : "none";
 }
 
-std::string samplesOrNone(const std::shared_ptr<const Dataset> &data) {
-  return data ? describeSamples(*data) : "none";
+Result<std::string> samplesOrNone(const std::shared_ptr<const Dataset> &data) {
+  return data ? describeSamples(*data) : std::string("none");
 }
 
 /// What the ranks must have alike: files may differ from machine to machine.
-Facts factsOf(const RunOptions &options, const Prepared &prepared) {
+Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
+  DLC_TRY_ASSIGN(train, samplesOrNone(prepared.train));
+  DLC_TRY_ASSIGN(test, samplesOrNone(prepared.test));
   std::string overrides;
   for (const auto &[name, value] : options.overrides)
     addItem(overrides, concat(name, "=", decimalText(value)));
   const State &state = *prepared.state;
-  return {{"the module", hexadecimal(state.module()->note().file_hash)},
-          {"the plan", state.module()->graphHash()},
-          {"the device", std::string(state.device()->name())},
-          {"`seed`", numberOrNone(options.seed)},
-          {"training data of", samplesOrNone(prepared.train)},
-          {"test data of", samplesOrNone(prepared.test)},
-          {"`batches.perEpoch`", std::to_string(options.batches.perEpoch)},
-          {"`epochs`", numberOrNone(options.epochs)},
-          {"`steps`", numberOrNone(options.steps)},
-          {"`checkpoint`", options.checkpoint.empty() ? "none" : "a file"},
-          {"`resume`", options.resume ? "given" : "none"},
-          {"`initFrom`", options.initFrom.empty() ? "none" : "a file"},
-          {"`checkpointEvery`", std::to_string(options.checkpointEvery)},
-          {"`checkRanks`", std::to_string(options.checkRanks)},
-          {"`augment`", concat("crop:", options.augment.crop, " flip:", options.augment.flip)},
-          {"`overrides`", overrides.empty() ? "none" : overrides}};
+  return Facts{{"the module", hexadecimal(state.module()->note().file_hash)},
+               {"the plan", state.module()->graphHash()},
+               {"the device", std::string(state.device()->name())},
+               {"`seed`", numberOrNone(options.seed)},
+               {"training data of", std::move(train)},
+               {"test data of", std::move(test)},
+               {"`batches.perEpoch`", std::to_string(options.batches.perEpoch)},
+               {"`epochs`", numberOrNone(options.epochs)},
+               {"`steps`", numberOrNone(options.steps)},
+               {"`checkpoint`", options.checkpoint.empty() ? "none" : "a file"},
+               {"`resume`", options.resume ? "given" : "none"},
+               {"`initFrom`", options.initFrom.empty() ? "none" : "a file"},
+               {"`checkpointEvery`", std::to_string(options.checkpointEvery)},
+               {"`checkRanks`", std::to_string(options.checkRanks)},
+               {"`augment`", concat("crop:", options.augment.crop, " flip:", options.augment.flip)},
+               {"`overrides`", overrides.empty() ? "none" : overrides}};
 }
 
 Result<std::shared_ptr<State>> createState(const RunOptions &options,
@@ -233,8 +235,10 @@ Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transp
   prepared.state = std::move(state);
   prepared.train = std::move(trainData);
   prepared.test = std::move(testData);
-  if (ranks->ranks() > 1)
-    prepared.facts = factsOf(options, prepared);
+  if (ranks->ranks() > 1) {
+    DLC_TRY_ASSIGN(facts, factsOf(options, prepared));
+    prepared.facts = std::move(facts);
+  }
   return prepared;
 }
 

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   DLC_TRY(trainer->applyOverrides());
   DLC_TRY(trainer->openData(std::move(train)));
   if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
-    DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test)));
+    DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test), options.load));
     trainer->evaluator = std::move(evaluator);
     trainer->evaluator->setTimeline(options.timeline);
   }
@@ -56,7 +56,7 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
     return checkEpochLength();
   }
   const Shard shard{.rank = ranks().rank(), .ranks = ranks().ranks(), .even = true};
-  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard));
+  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard, options.load));
   DLC_TRY(created->augment(options.augmentation));
   loader = std::move(created);
   if (epochBatches() == 0)
@@ -502,7 +502,7 @@ Status Trainer::checkpointStatus() const {
 /// Null at the end of the epoch.
 Result<const Batch *> Trainer::nextBatch() {
   const TimedScope scope(options.timeline, SpanKind::WaitForData);
-  return loader ? Result<const Batch *>(loader->next()) : fillBatch();
+  return loader ? loader->next() : fillBatch();
 }
 
 /// What the program makes.

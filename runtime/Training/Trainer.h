@@ -46,6 +46,7 @@ struct TrainOptions {
   uint64_t checkRanks = 0;
   /// What happens to training images by chance.
   Augmentation augmentation = {};
+  LoadOptions load = {};
   /// Batches of the program's, in the place of a dataset's.
   Batches batches = {};
   /// Scalars set by the user, by name.

@@ -184,8 +184,11 @@ private:
   Status bind(size_t entry) {
     Context &first = *a.contexts[entry], &second = *b.contexts[entry];
     if (loader && entry < ofStep) {
-      if (entry == 0 && !(batch = loader->next()))
-        return invalid(flags.data, ": no batch for step ", step);
+      if (entry == 0) {
+        DLC_TRY_ASSIGN(next, loader->next());
+        if (!(batch = next))
+          return invalid(flags.data, ": no batch for step ", step);
+      }
       DLC_TRY(bindBatch(first, a.contexts[0]->entry(), *batch));
       return bindBatch(second, a.contexts[0]->entry(), *batch);
     }

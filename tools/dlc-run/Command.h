@@ -66,6 +66,7 @@ struct TrainFlags : RanksFlags {
   std::string data, checkpoint, initFrom;
   std::optional<uint64_t> epochs, steps;
   uint64_t checkpointEvery = 0;
+  LoadOptions load = {};
   uint64_t checkRanks = 0;
   bool resume = false, overwrite = false;
   Augmentation augmentation;

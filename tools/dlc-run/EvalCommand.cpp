@@ -30,7 +30,8 @@ Result<Prepared> prepare(const EvalFlags &flags, const std::shared_ptr<Transport
   Prepared prepared{std::move(state), std::move(evaluator), {}};
   if (ranks->ranks() > 1) {
     prepared.facts = commonFacts(flags, *prepared.state);
-    prepared.facts.emplace_back("test data of", describeSamples(*data));
+    DLC_TRY_ASSIGN(samples, describeSamples(*data));
+    prepared.facts.emplace_back("test data of", std::move(samples));
     prepared.facts.emplace_back("--steps", optionalText(flags.steps));
   }
   return prepared;

@@ -80,7 +80,7 @@ public:
   }
   /// Binds the next batch and returns the numbers of its samples; nothing behind the last one.
   Result<std::optional<std::vector<uint32_t>>> bindNext(Context &context) {
-    const Batch *batch = loader->next();
+    DLC_TRY_ASSIGN(batch, loader->next());
     if (!batch)
       return std::optional<std::vector<uint32_t>>();
     valid = isWhole ? static_cast<int32_t>(entry.batch) : batch->valid;

@@ -42,6 +42,7 @@ RunOptions optionsOf(const TrainFlags &flags) {
           .device = flags.device,
           .data = flags.data,
           .augment = flags.augmentation,
+          .load = flags.load,
           .seed = flags.seed,
           .epochs = flags.epochs,
           .steps = flags.steps,

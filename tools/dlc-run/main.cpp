@@ -58,7 +58,7 @@ struct CommandLine {
 };
 
 constexpr const char *dataText =
-    "idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or words:FILE";
+    "idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, words:FILE or tokens:FILE";
 
 constexpr const char *inferDataText = "idx:DIR, cifar:DIR, safetensors:FILE or npz:FILE";
 
@@ -195,6 +195,14 @@ void CommandLine::addTrain() {
           },
           "move images by up to N pixels, mirror half of them: crop:N, flip or both")
       ->type_name("crop:N,flip");
+  trainCommand
+      ->add_option("--workers", train.load.workers,
+                   "threads that read samples; default: 1 for data in memory")
+      ->type_name("N")
+      ->check(wholeNumber(1));
+  trainCommand->add_option("--prefetch", train.load.ahead, "batches made ahead; default: 3")
+      ->type_name("N")
+      ->check(wholeNumber(1));
   addTrace(trainCommand, train);
   addRanks(trainCommand, train);
   trainCommand

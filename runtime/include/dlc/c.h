@@ -172,8 +172,8 @@ typedef struct dlc_options {
   int resume;    /* go on where `checkpoint` ends; it must be there */
   int overwrite; /* whether `checkpoint` may be one that is there already, and is replaced */
 
-  /* "idx:DIR", "cifar:DIR", "safetensors:FILE", "npz:FILE", "text:FILE", "words:FILE": training and
-   * test data, as dlc-run's --data; NULL: none, or the following. */
+  /* "idx:DIR", "cifar:DIR", "safetensors:FILE", "npz:FILE", "text:FILE", "words:FILE",
+   * "tokens:FILE": training and test data, as dlc-run's --data; NULL: none, or the following. */
   const char *data;
   /* Training data in the place of `data`: an array for each input of that name, whose first axis
    * counts samples. u8 becomes floats in [0, 1], other types keep their values. Nothing is copied:

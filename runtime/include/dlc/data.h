@@ -1,8 +1,8 @@
 // Labelled samples that a run reads by number: from files, from arrays of the program, or from a
 // Dataset of its own.
 //
-// Ownership: shared; a dataset outlives the runs that read it. Threads: sample() may be called by
-// several threads at once.
+// Ownership: shared; a dataset outlives the runs that read it. Threads: sample() and read() may be
+// called by several threads at once.
 #ifndef DLC_DATA_H
 #define DLC_DATA_H
 
@@ -65,17 +65,32 @@ public:
   virtual const std::vector<DatasetField> &fields() const = 0;
   /// Null for what is no file of arrays.
   virtual const ArrayNames *arrayNames() const { return nullptr; }
-  /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset.
-  virtual const std::byte *sample(uint64_t index, size_t field) const = 0;
+  /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset. Null,
+  /// of every sample, where they do not lie in memory: then they are read().
+  virtual const std::byte *sample([[maybe_unused]] uint64_t index,
+                                  [[maybe_unused]] size_t field) const {
+    return nullptr;
+  }
+  /// Writes them to memory of exactly their size. A failure, which names file and place, ends the
+  /// run. Samples that lie in memory need none.
+  virtual Status read(uint64_t index, size_t field, std::span<std::byte> bytes) const;
+};
+
+/// How samples become batches beside the training. No bit depends on it.
+struct LoadOptions {
+  /// Threads; 0: one for samples that lie in memory, else one for two processors.
+  unsigned workers = 0;
+  /// Batches that are made ahead of the one that is trained on, beside one of each worker.
+  unsigned ahead = 3;
 };
 
 enum class Split { Train, Test };
 
 /// Opens what `--data` of dlc-run says: "idx:DIR", a folder with files named as MNIST's are;
 /// "cifar:DIR", the binary version of CIFAR; "safetensors:FILE" or "npz:FILE", an array for each
-/// input; "text:FILE" or "words:FILE", a text by characters or by words. Of a file of arrays those
-/// are read that the inputs of `reader` are called as; without it all. A split without samples is
-/// an error.
+/// input; "text:FILE" or "words:FILE", a text by characters or by words; "tokens:FILE", numbers
+/// that a tokenizer wrote. Of a file of arrays those are read that the inputs of `reader` are
+/// called as; without it all. A split without samples is an error.
 DLC_API Result<std::shared_ptr<const Dataset>>
 openDataset(const std::string &description, Split split, const EntryInfo *reader = nullptr);
 

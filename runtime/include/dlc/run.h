@@ -49,6 +49,7 @@ struct RunOptions {
   Batches batches = {};
   /// What happens to training images by chance.
   Augmentation augment = {};
+  LoadOptions load = {};
 
   /// Of initial values, order and everything that is drawn; none: that of the checkpoint that is
   /// resumed, or 0.

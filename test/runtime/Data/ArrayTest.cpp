@@ -222,7 +222,7 @@ TEST_F(Arrays, FeedInputsByName) {
   auto loader = BatchLoader::create(entry, data.take());
   ASSERT_TRUE(loader.ok()) << loader.status().message();
   ASSERT_TRUE((*loader)->start({}).ok());
-  const Batch *batch = (*loader)->next();
+  const Batch *batch = (*loader)->next().take();
   ASSERT_NE(batch, nullptr);
   auto front = [&](size_t input, size_t size) {
     return std::vector<std::byte>(batch->inputs[input].begin(),
@@ -269,7 +269,7 @@ Fed feed(const std::string &path, const StoredArray &array, const ValueInfo &inp
     return {std::string(loader.status().message()), {}, {}};
   EXPECT_TRUE(
       (*loader)->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = true}).ok());
-  const std::span<const std::byte> block = (*loader)->next()->inputs[0];
+  const std::span<const std::byte> block = (*loader)->next().take()->inputs[0];
   return {"", {block.begin(), block.end()}, (*loader)->notes(true)};
 }
 

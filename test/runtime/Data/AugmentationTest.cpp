@@ -95,7 +95,7 @@ struct Loading {
     auto loader = BatchLoader::create(entry, data, shard).take();
     ASSERT_TRUE(loader->augment(augmentation).ok());
     ASSERT_TRUE(loader->start(pass).ok());
-    while (const Batch *batch = loader->next())
+    while (const Batch *batch = loader->next().take())
       for (size_t i = 0; i < batch->samples.size(); ++i) {
         const auto image = batch->inputs[0].subspan(i * 16 * sizeof(float), 16 * sizeof(float));
         images[batch->samples[i]].assign(image.begin(), image.end());

@@ -1,4 +1,5 @@
 // Datasets, batches and their order.
+#include "runtime/Core/Initialise.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/Shuffle.h"
@@ -6,10 +7,13 @@
 #include "test/runtime/Data/Inputs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 #include <numeric>
+#include <set>
 #include <zlib.h>
 
 using namespace dlc::runtime;
@@ -87,8 +91,9 @@ TEST(Idx, OpensAFolder) {
                 .find("no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz"),
             std::string::npos);
   EXPECT_EQ(openDataset("csv:x", Split::Train).status().message(),
-            "data 'csv:x': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or "
-            "words:FILE");
+            "data 'csv:x': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, "
+            "words:FILE "
+            "or tokens:FILE");
   writeSmallData(folder.root(), 40, 20);
   auto train = openDataset("idx:" + folder.root(), Split::Train);
   ASSERT_TRUE(train.ok()) << train.status().message();
@@ -159,7 +164,7 @@ TEST(Batches, ConvertSamples) {
     auto loader = BatchLoader::create(entry, small.data);
     ASSERT_TRUE(loader.ok()) << loader.status().message();
     ASSERT_TRUE((*loader)->start({}).ok());
-    const Batch *batch = (*loader)->next();
+    const Batch *batch = (*loader)->next().take();
     ASSERT_NE(batch, nullptr);
     for (uint32_t i = 0; i < 8; ++i) {
       EXPECT_EQ(batch->samples[i], i);
@@ -194,7 +199,7 @@ TEST(Batches, TakeLabelsOfOneNumber) {
       auto loader = BatchLoader::create(entry, *data);
       ASSERT_TRUE(loader.ok()) << loader.status().message();
       ASSERT_TRUE((*loader)->start({}).ok());
-      EXPECT_EQ((*loader)->next()->inputs[0][3 * dtypeSize(dtype)], flat[8 + 3]);
+      EXPECT_EQ((*loader)->next().take()->inputs[0][3 * dtypeSize(dtype)], flat[8 + 3]);
     }
   column = idx({0, 0, 8, 2, 0, 0, 0, 10, 0, 0, 0, 2});
   column.insert(column.end(), flat.begin() + 8, flat.end());
@@ -212,7 +217,7 @@ TEST(Batches, HandleThePartialBatch) {
     EXPECT_TRUE(
         loader->start({.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial}).ok());
     std::vector<int32_t> valid;
-    while (const Batch *batch = loader->next()) {
+    while (const Batch *batch = loader->next().take()) {
       valid.push_back(batch->valid);
       if (batch->valid < 8)
         EXPECT_EQ(batch->inputs[0].back(), std::byte(0));
@@ -234,7 +239,7 @@ TEST(Batches, ContinueInTheMiddle) {
     EXPECT_TRUE(
         loader->start({.seed = 4, .epoch = 2, .firstBatch = first, .keepPartial = false}).ok());
     std::vector<uint32_t> all;
-    while (const Batch *batch = loader->next())
+    while (const Batch *batch = loader->next().take())
       all.insert(all.end(), batch->samples.begin(), batch->samples.end());
     return all;
   };
@@ -290,11 +295,9 @@ void writeText(const std::string &path, std::string_view text) {
 
 std::vector<int> numbersOf(const Dataset &data, size_t field) {
   std::vector<int> numbers;
-  for (uint64_t i = 0; i < data.size(); ++i) {
-    int32_t number;
-    std::memcpy(&number, data.sample(i, field), sizeof(number));
-    numbers.push_back(number);
-  }
+  for (uint64_t i = 0; i < data.size(); ++i)
+    numbers.push_back(
+        static_cast<int>(loadElement(data.fields()[field].dtype, data.sample(i, field))));
   return numbers;
 }
 
@@ -333,6 +336,80 @@ TEST(Text, NumbersWords) {
             (std::vector<int>{0, 5, 4, 0, 2, 1, 0, 2, 3, 1, 0, 2, 3, 1, 0, 2}));
 }
 
+/// A text of several pieces, with characters and words across their ends.
+static std::string longText() {
+  std::string text;
+  for (uint64_t i = 0; text.size() < (9u << 20); ++i) {
+    static const char *const words[] = {"caf\u00e9 ", "\u20ac", "line\n", "a ", "\U0001d11e\t"};
+    text += words[(i * i + i / 7) % 5];
+  }
+  return text;
+}
+
+/// Characters and words as the whole text at once has them.
+static std::vector<std::string> unitsOf(const std::string &text, bool words) {
+  std::vector<std::string> units(1);
+  for (char c : text) {
+    const bool goesOn = (static_cast<uint8_t>(c) & 0xc0) == 0x80;
+    if (!words && goesOn) {
+      units.back() += c;
+    } else if (!words) {
+      units.emplace_back(1, c);
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (!units.back().empty())
+        units.emplace_back();
+      if (c == '\n') {
+        units.back() = "<eos>";
+        units.emplace_back();
+      }
+    } else {
+      units.back() += c;
+    }
+  }
+  if (words && units.back().empty())
+    units.pop_back();
+  if (!words)
+    units.erase(units.begin());
+  return units;
+}
+
+// What lies across the ends of the pieces in which a file is read is one character, and one word.
+TEST(Text, ReadsInPieces) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt"), text = longText();
+  writeText(path, text);
+  for (bool words : {false, true}) {
+    const std::string description = (words ? "words:" : "text:") + path;
+    std::vector<int> numbers;
+    for (Split split : {Split::Train, Split::Test}) {
+      const auto data = openDataset(description, split).take();
+      for (int number : numbersOf(*data, 0))
+        numbers.push_back(number);
+      numbers.push_back(numbersOf(*data, 1).back());
+    }
+    const std::vector<std::string> units = unitsOf(text, words);
+    ASSERT_EQ(numbers.size(), units.size());
+    std::map<int, std::string> meaning;
+    for (size_t i = 0; i < units.size(); ++i) {
+      const auto [place, isNew] = meaning.emplace(numbers[i], units[i]);
+      ASSERT_EQ(place->second, units[i]) << i;
+    }
+    EXPECT_EQ(meaning.size(), std::set(units.begin(), units.end()).size());
+  }
+}
+
+// What has a shorter form is no character, nor is one that the file ends in.
+TEST(Text, RefusesWhatIsNoCharacter) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  for (const char *end :
+       {"\xc0\x80", "\xe2\x82", "\xf0\x80\x80\x80", "\xfc\x80\x80\x80\x80\x80", "\x80"}) {
+    writeText(path, std::string("abc") + end);
+    EXPECT_EQ(openDataset("text:" + path, Split::Train).status().message(),
+              path + ": no UTF-8 text: byte 3 begins no character");
+  }
+}
+
 TEST(Text, SaysWhatIsWrong) {
   TemporaryFolder folder;
   const std::string path = folder.path("a.txt");
@@ -346,11 +423,12 @@ TEST(Text, SaysWhatIsWrong) {
   writeText(path, "ab\xff"
                   "cdefgh");
   EXPECT_EQ(message(), path + ": no UTF-8 text: byte 2 begins no character");
-  EXPECT_EQ(std::string(openDataset(path, Split::Train).status().message()),
-            "data '" + path +
-                "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE or "
-                "words:FILE; did you mean 'text:" +
-                path + "'?");
+  EXPECT_EQ(
+      std::string(openDataset(path, Split::Train).status().message()),
+      "data '" + path +
+          "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, words:FILE or "
+          "tokens:FILE; did you mean 'text:" +
+          path + "'?");
 }
 
 /// The rows of an input of steps by samples, or of samples by steps.
@@ -383,7 +461,7 @@ TEST(Text, RowsGoOn) {
   EXPECT_EQ(loader->batches(true), 5u); // of 35 pairs, 17 a row
   ASSERT_TRUE(loader->start({.seed = 3}).ok());
   for (int batch = 0; batch < 5; ++batch) {
-    const Batch *each = loader->next();
+    const Batch *each = loader->next().take();
     ASSERT_NE(each, nullptr);
     const int first = 3 * batch;
     EXPECT_EQ(rowsOf(each->inputs[0], 2, false),
@@ -393,11 +471,11 @@ TEST(Text, RowsGoOn) {
               (std::vector<std::vector<int>>{{first + 1, first + 2, first + 3},
                                              {first + 18, first + 19, first + 20}}));
   }
-  EXPECT_EQ(loader->next(), nullptr);
+  EXPECT_EQ(loader->next().take(), nullptr);
   auto second = BatchLoader::create(entry, data, {.rank = 1, .ranks = 2}).take();
   EXPECT_EQ(second->batches(false), 2u); // 8 a row
   ASSERT_TRUE(second->start({.firstBatch = 1}).ok());
-  EXPECT_EQ(rowsOf(second->next()->inputs[0], 2, false),
+  EXPECT_EQ(rowsOf(second->next().take()->inputs[0], 2, false),
             (std::vector<std::vector<int>>{{19, 20, 21}, {27, 28, 29}}));
 }
 
@@ -413,7 +491,7 @@ TEST(Text, RareWordsShareANumber) {
       BatchLoader::create(entry, openDataset("words:" + folder.path("a.txt"), Split::Train).take())
           .take();
   ASSERT_TRUE(loader->start({.firstBatch = 2}).ok());
-  EXPECT_EQ(rowsOf(loader->next()->inputs[0], 2, false),
+  EXPECT_EQ(rowsOf(loader->next().take()->inputs[0], 2, false),
             (std::vector<std::vector<int>>{{1, 1}, {2, 2}}));
   const std::string message(
       BatchLoader::create(entry, openDataset("text:" + folder.path("a.txt"), Split::Train).take())
@@ -445,6 +523,186 @@ TEST(Text, SaysWhatDoesNotFit) {
   ValueInfo many = inputOf("word", DLC_I32, {9, 2});
   many.batchAxis = 1;
   EXPECT_EQ(message({many}), path + ": 18 in a row are too few for a batch of 2 rows of 9 steps");
+}
+
+/// Samples that are computed when they are read: [2, 3] floats and a label.
+struct Computed : Dataset {
+  explicit Computed(uint64_t count) : count(count) {}
+  const std::string &name() const override { return text; }
+  uint64_t size() const override { return count; }
+  const std::vector<DatasetField> &fields() const override { return fieldList; }
+  Status read(uint64_t index, size_t field, std::span<std::byte> bytes) const override {
+    ++reads;
+    if (index == broken)
+      return Status(StatusCode::Damaged, "shard-3.tar: record 17: no JPEG");
+    if (field == 1) {
+      const auto label = static_cast<int32_t>(index == mislabelled ? 10 : index % 10);
+      std::memcpy(bytes.data(), &label, sizeof(label));
+      return {};
+    }
+    EXPECT_EQ(bytes.size(), 6 * sizeof(float));
+    for (size_t i = 0; i < 6; ++i) {
+      const float value = float(index) + float(i) / 8;
+      std::memcpy(bytes.data() + i * sizeof(float), &value, sizeof(value));
+    }
+    return {};
+  }
+  std::string text = "computed";
+  uint64_t count, broken = UINT64_MAX, mislabelled = UINT64_MAX;
+  mutable std::atomic<uint64_t> reads = 0;
+  std::vector<DatasetField> fieldList = {
+      {FieldKind::Named, DLC_F32, {2, 3}, "computed: 'x'", "x"},
+      {FieldKind::Named, DLC_I32, {}, "computed: 'label'", "label"}};
+};
+
+EntryInfo computedEntry() {
+  ValueInfo label = inputOf("label", DLC_I32, {4});
+  label.classes = 10;
+  return entryWith({inputOf("x", DLC_F32, {4, 2, 3}), label}, 4);
+}
+
+/// All bytes of a pass, in order.
+std::vector<std::byte> passOf(const EntryInfo &entry, const std::shared_ptr<const Dataset> &data,
+                              const LoadOptions &options) {
+  auto loader = BatchLoader::create(entry, data, {}, options).take();
+  EXPECT_TRUE(loader->start({.seed = 5, .epoch = 2, .firstBatch = 3}).ok());
+  std::vector<std::byte> all;
+  while (const Batch *batch = loader->next().take())
+    for (std::span<const std::byte> block : batch->inputs)
+      all.insert(all.end(), block.begin(), block.end());
+  return all;
+}
+
+// Samples are read when a batch needs them, and by any number of threads the batches are the same.
+TEST(Batches, ReadWhatIsNotInMemory) {
+  const EntryInfo entry = computedEntry();
+  auto data = std::make_shared<Computed>(403);
+  auto loader = BatchLoader::create(entry, data);
+  ASSERT_TRUE(loader.ok()) << loader.status().message();
+  EXPECT_EQ(data->reads, 0u);
+  const auto expected = passOf(entry, data, {.workers = 1, .ahead = 1});
+  EXPECT_EQ(expected.size(), 97u * 4 * 7 * sizeof(float));
+  for (unsigned workers : {0u, 2u, 5u, 40u})
+    for (unsigned ahead : {0u, 1u, 7u})
+      EXPECT_EQ(passOf(entry, data, {.workers = workers, .ahead = ahead}), expected);
+}
+
+// A pass ends at the batch of a sample that cannot be read, or that the input cannot hold; the next
+// one begins as any other.
+TEST(Batches, FailWhereASampleIs) {
+  const EntryInfo entry = computedEntry();
+  for (bool labelled : {false, true}) {
+    auto data = std::make_shared<Computed>(400);
+    (labelled ? data->mislabelled : data->broken) = 130;
+    auto loader = BatchLoader::create(entry, data, {}, {.workers = 3}).take();
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_TRUE(loader->start({.seed = {}}).ok());
+      int batches = 0;
+      Result<const Batch *> next = loader->next();
+      for (; next.ok() && *next; next = loader->next())
+        ++batches;
+      EXPECT_EQ(batches, 32);
+      EXPECT_EQ(next.status().message(),
+                labelled ? "computed: 'label': sample 130 has value 10 for input 'label', allowed "
+                           "are 0 to 9"
+                         : "shard-3.tar: record 17: no JPEG");
+    }
+  }
+}
+
+/// Numbers as a tokenizer writes them, behind llm.c's header if there is a magic number.
+template <typename Number>
+void writeTokens(const std::string &path, const std::vector<int> &tokens, uint32_t magic = 0,
+                 uint32_t claimed = 0) {
+  std::vector<std::byte> content;
+  auto append = [&](auto number) {
+    const auto *bytes = reinterpret_cast<const std::byte *>(&number);
+    content.insert(content.end(), bytes, bytes + sizeof(number));
+  };
+  if (magic != 0)
+    for (uint32_t i = 0; i < 256; ++i)
+      append(i == 0 ? magic : i == 1 ? 1u : i == 2 ? claimed : 0u);
+  for (int token : tokens)
+    append(static_cast<Number>(token));
+  writeFile(path, content);
+}
+
+/// The first batch of a model that takes two rows of three of `classes` tokens, and what follows.
+std::string firstBatch(const std::string &data, Split split, uint32_t classes = 50257) {
+  ValueInfo word = inputOf("word", DLC_I32, {2, 3}), next = inputOf("next", DLC_I32, {2, 3});
+  word.batchAxis = next.batchAxis = 0;
+  word.classes = next.classes = classes;
+  const EntryInfo entry = entryWith({word, next}, 2);
+  auto opened = openDataset(data, split);
+  if (!opened.ok())
+    return std::string(opened.status().message());
+  auto loader = BatchLoader::create(entry, *opened);
+  if (!loader.ok())
+    return std::string(loader.status().message());
+  EXPECT_TRUE((*loader)->start({.seed = {}}).ok());
+  auto batch = (*loader)->next();
+  if (!batch.ok())
+    return std::string(batch.status().message());
+  std::string text;
+  for (std::span<const std::byte> block : (*batch)->inputs)
+    for (const auto &row : rowsOf(block, 2, true)) {
+      for (int number : row)
+        text += std::to_string(number) + " ";
+      text += "| ";
+    }
+  return text;
+}
+
+// Tokens of 16 and 32 bits, in a file that is divided or in two of a folder.
+TEST(Tokens, AreRead) {
+  TemporaryFolder folder;
+  std::vector<int> tokens;
+  for (int i = 0; i < 80; ++i)
+    tokens.push_back(i * 601 % 50257);
+  const std::string file = folder.path("a.bin"), trained =
+                                                     "0 601 1202 | 21035 21636 22237 | 601 1202 "
+                                                     "1803 | 21636 22237 22838 | ";
+  writeTokens<uint16_t>(file, tokens);
+  EXPECT_EQ(firstBatch("tokens:" + file, Split::Train), trained);
+  EXPECT_EQ(firstBatch("tokens:" + file, Split::Test),
+            "43272 43873 44474 | 45075 45676 46277 | 43873 44474 45075 | 45676 46277 46878 | ");
+  writeTokens<uint16_t>(file, tokens, 20240520, 80);
+  EXPECT_EQ(firstBatch("tokens:" + file, Split::Train), trained);
+  writeTokens<uint32_t>(file, tokens, 20240801, 80);
+  EXPECT_EQ(firstBatch("tokens:" + file, Split::Train), trained);
+  const std::string both = "tokens:" + folder.root();
+  writeTokens<uint16_t>(folder.path("train.bin"), tokens);
+  EXPECT_FALSE(hasSplit(both, Split::Test));
+  writeTokens<uint16_t>(folder.path("val.bin"), {9, 8, 7, 6, 5, 4, 3});
+  EXPECT_TRUE(hasSplit(both, Split::Test));
+  EXPECT_EQ(openDataset(both, Split::Train).take()->size(), 79u);
+  EXPECT_EQ(firstBatch(both, Split::Test), "9 8 7 | 6 5 4 | 8 7 6 | 5 4 3 | ");
+}
+
+TEST(Tokens, SayWhatIsWrong) {
+  TemporaryFolder folder;
+  const std::string file = folder.path("a.bin"), data = "tokens:" + file;
+  writeTokens<uint16_t>(file, {0, 1});
+  EXPECT_EQ(firstBatch(data, Split::Test),
+            file + ": 2 numbers are nothing to learn from, and a tenth of it to test with");
+  writeTokens<uint8_t>(file, {0, 1, 0});
+  EXPECT_EQ(firstBatch(data, Split::Train), file + ": 3 bytes are no numbers of 16 bits");
+  writeTokens<uint16_t>(file, {0, 1}, 20240520, 3);
+  EXPECT_EQ(firstBatch(data, Split::Train),
+            file + ": the header claims 3 numbers of 16 bits, 4 bytes follow");
+  writeText(file, "this is a text, and not what a tokenizer makes of it");
+  EXPECT_EQ(firstBatch(data, Split::Train),
+            file + ": is text, expected numbers of 16 bits; text:FILE takes a text");
+  std::vector<int> tokens(40, 7);
+  tokens[1] = 300;
+  writeTokens<uint16_t>(file, tokens);
+  EXPECT_EQ(firstBatch(data, Split::Train, 256),
+            file + ": sample 1 has value 300 for input 'word', allowed are 0 to 255");
+  writeTokens<uint32_t>(file, {-1, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 20240801, 10);
+  EXPECT_EQ(firstBatch(data, Split::Train),
+            file + ": number 0 is 4294967295, more than any vocabulary has");
+  EXPECT_TRUE(firstBatch("tokens:" + folder.path("none"), Split::Train)
+                  .starts_with(folder.path("none") + ": "));
 }
 
 } // namespace
