@@ -2,6 +2,8 @@
 #include "runtime/Collectives/MpiTransport.h"
 #include "dlc/timeline.h"
 #include "runtime/Collectives/RankProcesses.h"
+#include "runtime/Collectives/WatchAddress.h"
+#include "runtime/Collectives/WatchRanks.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
@@ -145,13 +147,13 @@ Result<std::shared_ptr<Transport>> MpiTransport::open(const TransportOptions &op
     // A machine's ranks give up one after the other: the first says that some are missing, and
     // mpirun ends the others before it is their turn.
     const auto turn = 2s * localRank();
-    if (!options.communicator &&
-        started.wait_for(transport->patience() + turn) != std::future_status::ready) {
+    const auto patience = transport->startPatience(launchedBy().ranks);
+    if (!options.communicator && started.wait_for(patience + turn) != std::future_status::ready) {
       // Nothing calls the thread back from MPI, so it is left there with what it works on.
       transport->thread.detach();
       new std::shared_ptr<MpiTransport>(transport);
       return failure(StatusCode::Failed, "MPI: not all ranks have started within ",
-                     transport->patience().count(), " s", missingRanks());
+                     patience.count(), " s", missingRanks());
     }
     DLC_TRY(started.get());
     DLC_TRY(transport->startWatch());
@@ -179,24 +181,34 @@ Status MpiTransport::examineCommunicator() {
   return {};
 }
 
-/// Rank 0 tells the others where it listens.
+/// All are done with starting MPI, and not with what comes before the first step.
 Status MpiTransport::startWatch() {
-  WatchOptions watching{.rank = ownRank, .ranks = rankCount, .timeout = options.timeout};
+  WatchOptions watching{.timeout = options.timeout};
+  watching.patience = connectSeconds;
   watching.onFailure = [this](const Status &reason) { fail(reason); };
   if (options.log)
     watching.onWarning = [this](std::string_view line) { options.log(Severity::Warning, line); };
-  std::string address;
-  if (ownRank == 0) {
-    DLC_TRY_ASSIGN(listening, Watch::listen(watching));
-    watch = std::move(listening);
-    address = watch->address();
-  }
-  DLC_TRY(broadcast(address));
-  if (ownRank != 0) {
-    DLC_TRY_ASSIGN(connected, Watch::connect(watching, address));
-    watch = std::move(connected);
-  }
+  DLC_TRY_ASSIGN(made, watchRanks(*this, std::move(watching), nodeNumber()));
+  watch = std::move(made);
+  setPhase(Phase::Start);
+  std::lock_guard lock(mutex);
+  starting = false;
   return {};
+}
+
+void MpiTransport::setStep(uint64_t step) {
+  if (watch)
+    watch->setStep(step);
+}
+
+void MpiTransport::setPhase(Phase phase) {
+  if (watch)
+    watch->setPhase(phase);
+}
+
+void MpiTransport::setReason(std::string_view reason) {
+  if (watch)
+    watch->setReason(reason);
 }
 
 MpiTransport::~MpiTransport() {
@@ -279,9 +291,12 @@ Status MpiTransport::wait(Ticket ticket) {
     if (done())
       return {};
     if (!inTime && !failed)
-      failed = concat("the ranks have waited for each other for ", patience().count(), " s");
+      failed = starting
+                   ? concat("not all ranks have started to watch each other within ",
+                            patience().count(), " s", missingRanks())
+                   : concat("the ranks have waited for each other for ", patience().count(), " s");
     // From here on MPI and the buffers are the caller's.
-    changed.wait_for(lock, patience(), [&] { return !calling; });
+    changed.wait_for(lock, startPatience(rankCount), [&] { return !calling; });
     return failureOf();
   });
 }
@@ -300,7 +315,8 @@ Status MpiTransport::leave() {
   // A sum ends when all have come.
   double here = 1;
   DLC_TRY(sum(std::span(&here, 1)));
-  watch->leave();
+  if (watch)
+    watch->leave();
   {
     std::lock_guard lock(mutex);
     left = true;
@@ -317,7 +333,8 @@ Status MpiTransport::leave() {
 double MpiTransport::processorSeconds() const {
   timespec time = {};
   clock_gettime(processorClock, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9 +
+         (watch ? watch->processorSeconds() : 0);
 }
 
 /// Open MPI's parameter, and the values of it that are used.
@@ -407,7 +424,8 @@ Status MpiTransport::join() {
 
 /// Waits for what all processes of the communicator come to.
 Status MpiTransport::await(MPI_Request request) {
-  const Clock::time_point end = Clock::now() + std::chrono::ceil<Clock::duration>(patience());
+  const auto patience = startPatience(rankCount);
+  const Clock::time_point end = Clock::now() + std::chrono::ceil<Clock::duration>(patience);
   for (int complete = 0; true; std::this_thread::sleep_for(50us)) {
     const bool isLast = Clock::now() >= end;
     {
@@ -418,7 +436,7 @@ Status MpiTransport::await(MPI_Request request) {
       return {};
     if (isLast)
       return failure(StatusCode::Failed, "MPI: not all ", rankCount,
-                     " processes of the communicator have come within ", patience().count(), " s");
+                     " processes of the communicator have come within ", patience.count(), " s");
   }
 }
 

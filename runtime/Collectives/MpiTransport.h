@@ -39,8 +39,9 @@ public:
   Status health() const override;
   Status leave() override;
   double processorSeconds() const override;
-  void setStep(uint64_t step) override { watch->setStep(step); }
-  void setReason(std::string_view reason) override { watch->setReason(reason); }
+  void setStep(uint64_t step) override;
+  void setPhase(Phase phase) override;
+  void setReason(std::string_view reason) override;
 
 private:
   struct Operation {
@@ -71,10 +72,16 @@ private:
   bool progress(std::unique_lock<std::mutex> &lock);
   void fail(const Status &reason);
   Status failureOf() const;
-  /// For how long this rank waits for others. The watch knows more of what has happened, so it has
-  /// the first word.
+  /// Seconds for which this rank waits for `all` to start: one more for each 16 of them.
+  std::chrono::duration<double> startPatience(unsigned all) const {
+    return std::chrono::duration<double>(2 * options.timeout + all / 16);
+  }
+  /// Those for which it waits for others. A watch knows more of what has happened, so it has the
+  /// first word where there is one.
   std::chrono::duration<double> patience() const {
-    return std::chrono::duration<double>(2 * options.timeout);
+    return starting
+               ? startPatience(rankCount) + std::chrono::seconds(connectSeconds)
+               : std::chrono::duration<double>((2 + Standings::workPatience) * options.timeout);
   }
 
   TransportOptions options;
@@ -96,9 +103,13 @@ private:
   /// The thread may be in MPI, or at an operation's buffer.
   bool calling = false;
   bool stopping = false, left = false;
+  /// The ranks do not watch each other yet, and take this time at most to connect.
+  bool starting = true;
+  static constexpr unsigned connectSeconds = 10;
   std::thread thread;
   /// What the thread has taken; any reader of it knows that initialise() has ended.
   clockid_t processorClock = CLOCK_THREAD_CPUTIME_ID;
+  /// Null where there could be none.
   std::unique_ptr<Watch> watch;
 };
 

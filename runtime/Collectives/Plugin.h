@@ -8,7 +8,7 @@
 namespace dlc::runtime {
 
 /// Changes with every change of Transport.h.
-inline constexpr uint32_t mpiPluginVersion = 3;
+inline constexpr uint32_t mpiPluginVersion = 4;
 
 struct MpiPlugin {
   uint32_t version;

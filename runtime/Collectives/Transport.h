@@ -16,6 +16,7 @@
 #include "dlc/abi.h"
 #include "dlc/log.h"
 #include "dlc/status.h"
+#include "runtime/Collectives/Phase.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -86,6 +87,9 @@ public:
   virtual double processorSeconds() const { return 0; }
   /// Says how far this rank is, for messages of others.
   virtual void setStep([[maybe_unused]] uint64_t step) {}
+  /// Says what this rank is at: where others have to wait for it, for how long they do. PhaseScope
+  /// says it of a block.
+  virtual void setPhase([[maybe_unused]] Phase phase) {}
   /// Says why this process is about to end, for messages of others.
   virtual void setReason([[maybe_unused]] std::string_view reason) {}
 
@@ -108,6 +112,18 @@ public:
   Result<bool> isSame(std::span<const std::byte> mine);
 };
 
+/// What a rank is at while this lives; it computes before and behind it.
+class PhaseScope {
+public:
+  PhaseScope(Transport &ranks, Phase phase) : ranks(ranks) { ranks.setPhase(phase); }
+  PhaseScope(const PhaseScope &) = delete;
+  PhaseScope &operator=(const PhaseScope &) = delete;
+  ~PhaseScope() { ranks.setPhase(Phase::Compute); }
+
+private:
+  Transport &ranks;
+};
+
 /// One rank: nothing to do.
 std::shared_ptr<Transport> selfTransport();
 
@@ -126,7 +142,8 @@ unsigned localRank(const char *(*getEnvironment)(const char *name) = environment
 Launched launchedBy(const char *(*getEnvironment)(const char *name) = environmentOf);
 
 struct TransportOptions {
-  /// Seconds for which a collective may wait for a rank before the run ends.
+  /// Seconds for which a collective may wait for a rank that computes before the run ends; for one
+  /// at known work (Phase.h) it is Standings::workPatience times that.
   double timeout = 30;
   /// MPI_Comm_c2f() of a communicator of the program's own, whose processes are the ranks
   /// (dlc/ranks.h). None: those that this process was started among.

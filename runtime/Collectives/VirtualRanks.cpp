@@ -48,7 +48,7 @@ struct Meeting {
 class Group {
 public:
   Group(std::shared_ptr<Transport> outer, unsigned members)
-      : outer(std::move(outer)), members(members) {
+      : outer(std::move(outer)), members(members), phases(members, Phase::Start) {
     for (Channel &channel : channels)
       channel.counts.resize(members);
   }
@@ -58,6 +58,7 @@ public:
   Status health();
   Status leave();
   void fail(std::string reason);
+  void setPhase(unsigned member, Phase phase);
 
   const std::shared_ptr<Transport> outer;
   const unsigned members;
@@ -82,6 +83,7 @@ private:
   std::condition_variable changed;
   std::optional<std::string> failed;
   unsigned left = 0;
+  std::vector<Phase> phases;
 };
 
 void Group::fail(std::string reason) {
@@ -209,6 +211,15 @@ Status Group::health() {
   return failed ? Status(StatusCode::Failed, *failed) : outer->health();
 }
 
+/// The process is at what one of them is at, if others have to wait for that.
+void Group::setPhase(unsigned member, Phase phase) {
+  std::lock_guard lock(mutex);
+  const Phase before = std::ranges::max(phases);
+  phases[member] = phase;
+  if (const Phase now = std::ranges::max(phases); now != before)
+    outer->setPhase(now);
+}
+
 /// The last one leaves for the process.
 Status Group::leave() {
   {
@@ -274,6 +285,7 @@ public:
     if (member == 0)
       group->outer->setStep(step);
   }
+  void setPhase(Phase phase) override { group->setPhase(member, phase); }
   void setReason(std::string_view reason) override {
     group->fail(reason.empty() ? std::string() : concat("rank ", rank(), ": ", reason));
     group->outer->setReason(reason);

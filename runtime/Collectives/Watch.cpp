@@ -1,143 +1,266 @@
-// Connections to rank 0, and what silence on them means.
+// Connections of the ranks to each other beside MPI's.
+//
+// One thread serves all of a process's, and has the kernel say which of them have something. What
+// comes within `gathering` seconds costs one wake-up.
 #include "runtime/Collectives/Watch.h"
+#include "runtime/Collectives/WatchAddress.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace dlc::runtime {
 namespace {
 
+using Kind = WatchMessage::Kind;
+using Clock = std::chrono::steady_clock;
+
+/// Seconds.
+constexpr double gathering = 0.02;
+
+/// As many files as the system lets this process have; false if it has them already.
+bool allowMoreFiles() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+    return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/// What `open` gives, a second time where it was only a limit that was in the way.
+template <typename Open> int openFile(const Open &open) {
+  const int handle = open();
+  return handle < 0 && errno == EMFILE && allowMoreFiles() ? open() : handle;
+}
+
+int openSocket(int family) {
+  return openFile([&] { return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); });
+}
+
+void closeFile(int handle) {
+  if (handle >= 0)
+    close(handle);
+}
+
 Status socketFailure(std::string_view what) {
   return failure(StatusCode::Io, "ranks: ", what, ": ", std::strerror(errno));
 }
 
-/// The IPv4 addresses of this machine's networks; its own loop alone if it has none.
-std::vector<std::string> ownAddresses() {
-  std::vector<std::string> addresses;
-  ifaddrs *all = nullptr;
-  if (getifaddrs(&all) != 0)
-    return {"127.0.0.1"};
-  for (const ifaddrs *one = all; one; one = one->ifa_next) {
-    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET)
-      continue;
-    char text[INET_ADDRSTRLEN];
-    const auto *address = reinterpret_cast<const sockaddr_in *>(one->ifa_addr);
-    if (ntohl(address->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET &&
-        inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text)))
-      addresses.emplace_back(text);
-  }
-  freeifaddrs(all);
-  if (addresses.empty())
-    addresses.emplace_back("127.0.0.1");
-  return addresses;
+int milliseconds(double seconds) {
+  return static_cast<int>(std::ceil(std::clamp(seconds, 0.0, 1e6) * 1000));
 }
 
-/// A connection, or -1.
-int connectTo(const std::string &address, uint16_t port, int milliseconds) {
-  sockaddr_in to = {};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port);
-  if (inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1)
-    return -1;
-  const int handle = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+/// A connection that has perhaps still to be made, or -1.
+int beginConnection(const Endpoint &to) {
+  const int handle = openSocket(to.address.ss_family);
   if (handle < 0)
     return -1;
-  pollfd waiting{handle, POLLOUT, 0};
-  int error = 0;
-  socklen_t size = sizeof(error);
-  if ((::connect(handle, reinterpret_cast<const sockaddr *>(&to), sizeof(to)) == 0 ||
-       errno == EINPROGRESS) &&
-      poll(&waiting, 1, milliseconds) == 1 &&
-      getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0)
+  const auto *address = reinterpret_cast<const sockaddr *>(&to.address);
+  if (::connect(handle, address, to.size) == 0 || errno == EINPROGRESS)
     return handle;
   close(handle);
   return -1;
 }
 
+/// Says hello at all of some endpoints at once, and takes who answers first, within some seconds.
+class Greeting {
+public:
+  Greeting(const WatchMessage &hello, unsigned whom, double seconds)
+      : hello(hello), whom(whom), end(Clock::now() + std::chrono::duration<double>(seconds)) {}
+  ~Greeting() {
+    for (const pollfd &attempt : attempts)
+      close(attempt.fd);
+  }
+
+  /// A connection on which `whom` has answered, or -1. An endpoint may be another machine's.
+  int greet(const std::vector<Endpoint> &endpoints) {
+    for (const Endpoint &endpoint : endpoints)
+      if (const int handle = beginConnection(endpoint); handle >= 0)
+        attempts.push_back({handle, POLLOUT, 0});
+    while (!attempts.empty()) {
+      const double left = std::chrono::duration<double>(end - Clock::now()).count();
+      if (left <= 0)
+        break;
+      if (poll(attempts.data(), attempts.size(), milliseconds(left)) < 0)
+        continue;
+      for (size_t i = attempts.size(); i-- > 0;)
+        if (attempts[i].revents != 0 && advance(attempts[i]))
+          return take(i);
+        else if (attempts[i].events == 0)
+          close(take(i));
+    }
+    return -1;
+  }
+
+private:
+  /// True if the answer has come; no events where none will.
+  bool advance(pollfd &attempt) const {
+    int error = 0;
+    socklen_t size = sizeof(error);
+    if (attempt.events == POLLOUT) {
+      const bool said = getsockopt(attempt.fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
+                        error == 0 &&
+                        ::send(attempt.fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
+      attempt.events = said ? POLLIN : 0;
+      return false;
+    }
+    // It stays there for the watch's thread, which knows by it whom it has.
+    WatchMessage answer;
+    if (recv(attempt.fd, &answer, sizeof(answer), MSG_PEEK) == sizeof(answer) &&
+        answer.token == hello.token && answer.kind == Kind::Welcome && answer.own.rank == whom)
+      return true;
+    attempt.events = 0;
+    return false;
+  }
+  int take(size_t i) {
+    const int handle = attempts[i].fd;
+    attempts.erase(attempts.begin() + static_cast<ptrdiff_t>(i));
+    return handle;
+  }
+
+  const WatchMessage &hello;
+  const unsigned whom;
+  const std::chrono::time_point<Clock, std::chrono::duration<double>> end;
+  std::vector<pollfd> attempts;
+};
+
 } // namespace
 
 Watch::Watch(WatchOptions given)
-    : options(std::move(given)), standings(options.rank, options.timeout) {}
+    : options(std::move(given)),
+      watcher(
+          {options.rank, options.above, options.rank == options.warner}, options.timeout,
+          {[this](const WatchMessage &message) { sendAll(message, true, false); },
+           [this](const WatchMessage &message) { sendAll(message, false, true); },
+           [this](const std::string &text) { options.onFailure(Status(StatusCode::Failed, text)); },
+           [this](const std::string &line) {
+             if (options.onWarning)
+               options.onWarning(line);
+           }}) {}
 
 double Watch::now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(time).count();
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-Result<std::unique_ptr<Watch>> Watch::listen(WatchOptions options) {
-  std::unique_ptr<Watch> watch(new Watch(std::move(options)));
-  watch->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  sockaddr_in any = {};
-  any.sin_family = AF_INET;
-  socklen_t size = sizeof(any);
+Status Watch::prepare() {
+  events = openFile([] { return epoll_create1(EPOLL_CLOEXEC); });
+  wake = openFile([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+  epoll_event event = {.events = EPOLLIN, .data = {.fd = wake}};
+  if (events < 0 || wake < 0 || epoll_ctl(events, EPOLL_CTL_ADD, wake, &event) != 0)
+    return socketFailure("cannot watch others");
+  return {};
+}
+
+/// The name that the system has chosen; empty if there is none.
+std::string Watch::listenLocally() {
+  const int handle = openSocket(AF_UNIX);
+  sockaddr_un any = {.sun_family = AF_UNIX, .sun_path = {}};
   auto *address = reinterpret_cast<sockaddr *>(&any);
-  if (watch->listener < 0 || bind(watch->listener, address, size) != 0 ||
-      ::listen(watch->listener, SOMAXCONN) != 0 ||
-      getsockname(watch->listener, address, &size) != 0)
+  socklen_t size = sizeof(any);
+  if (handle < 0 || bind(handle, address, sizeof(any.sun_family)) != 0 ||
+      ::listen(handle, SOMAXCONN) != 0 || getsockname(handle, address, &size) != 0) {
+    closeFile(handle);
+    return "";
+  }
+  listeners.push_back(handle);
+  return {any.sun_path + 1, size - offsetof(sockaddr_un, sun_path) - 1};
+}
+
+/// The port, which takes connections of both families where the system has both; 0 if there is
+/// none.
+uint16_t Watch::listenForAll() {
+  for (const int family : {AF_INET6, AF_INET}) {
+    const int handle = openSocket(family);
+    sockaddr_in6 any = {};
+    any.sin6_family = static_cast<sa_family_t>(family);
+    auto *address = reinterpret_cast<sockaddr *>(&any);
+    socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(any);
+    const int no = 0;
+    if (handle >= 0 &&
+        (family == AF_INET ||
+         setsockopt(handle, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) == 0) &&
+        bind(handle, address, size) == 0 && ::listen(handle, SOMAXCONN) == 0 &&
+        getsockname(handle, address, &size) == 0) {
+      listeners.push_back(handle);
+      // Both families have it at the same place.
+      return ntohs(any.sin6_port);
+    }
+    closeFile(handle);
+  }
+  return 0;
+}
+
+Result<std::unique_ptr<Watch>> Watch::listen(WatchOptions options, bool locally) {
+  std::unique_ptr<Watch> watch(new Watch(std::move(options)));
+  DLC_TRY(watch->prepare());
+  WatchAddress address{.node = nodeNumber(), .name = watch->listenLocally()};
+  if (!locally && (address.port = watch->listenForAll()) != 0)
+    address.hosts = ownHosts();
+  if (watch->listeners.empty())
     return socketFailure("cannot listen for the others");
   if (getrandom(&watch->token, sizeof(watch->token), 0) != sizeof(watch->token))
     return socketFailure("cannot draw a number");
-  watch->listening = concat(watch->token, " ", ntohs(any.sin_port));
-  for (const std::string &own : ownAddresses())
-    watch->listening += " " + own;
+  for (const int handle : watch->listeners) {
+    epoll_event event = {.events = EPOLLIN, .data = {.fd = handle}};
+    if (epoll_ctl(watch->events, EPOLL_CTL_ADD, handle, &event) != 0)
+      return socketFailure("cannot listen for the others");
+  }
+  watch->spare = openFile([] { return open("/dev/null", O_RDONLY | O_CLOEXEC); });
+  address.token = watch->token;
+  watch->listening = address.text();
   watch->startThread();
   return watch;
 }
 
 Result<std::unique_ptr<Watch>> Watch::connect(WatchOptions options, std::string_view address) {
   std::unique_ptr<Watch> watch(new Watch(std::move(options)));
-  std::string_view rest = address;
-  uint16_t port = 0;
-  const bool isGood = takeNumber(rest, watch->token) && takeNumber(rest, port);
-  watch->listening = address;
-  auto hub = std::make_unique<Peer>();
-  while (isGood && hub->socket < 0 && !rest.empty()) {
-    const std::string_view one = rest.substr(0, rest.find(' '));
-    hub->socket = watch->greet(std::string(one), port);
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
-  }
-  if (hub->socket < 0)
-    return failure(StatusCode::Io, "ranks: rank ", watch->options.rank,
-                   " cannot reach rank 0 at any of its addresses, port ", port);
-  hub->welcome = true;
-  watch->standings.hear({}, now());
-  watch->peers.push_back(std::move(hub));
+  DLC_TRY(watch->prepare());
+  DLC_TRY(watch->join(address));
   watch->startThread();
   return watch;
 }
 
-/// A connection on which rank 0 has answered, or -1. An address may be another machine's.
-int Watch::greet(const std::string &address, uint16_t port) {
-  constexpr int patience = 3000;
-  const int handle = connectTo(address, port, patience);
+/// On the same machine locally, where no rule for networks is in the way.
+Status Watch::join(std::string_view text) {
+  const std::optional<WatchAddress> address = WatchAddress::parse(text);
+  int handle = -1;
+  if (address) {
+    tokenAbove = address->token;
+    WatchMessage hello = watcher.message(Kind::Hello, now());
+    hello.token = tokenAbove;
+    Greeting greeting(hello, options.above, options.patience);
+    if (address->node == nodeNumber())
+      handle = greeting.greet(address->localEndpoints());
+    if (handle < 0)
+      handle = greeting.greet(address->endpoints());
+  }
   if (handle < 0)
-    return -1;
-  const Message hello = message(Message::Kind::Hello);
-  Message answer = {};
-  pollfd waiting{handle, POLLIN, 0};
-  if (send(handle, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) &&
-      poll(&waiting, 1, patience) == 1 &&
-      recv(handle, &answer, sizeof(answer), MSG_PEEK) == sizeof(answer) && answer.token == token)
-    return handle;
-  close(handle);
-  return -1;
+    return failure(StatusCode::Io, "ranks: rank ", options.rank, " cannot reach rank ",
+                   options.above, " at any of its addresses",
+                   address && address->port != 0 ? concat(", port ", address->port) : "");
+  if (!addPeer(handle, {.rank = options.above, .isAbove = true, .greeted = true}))
+    return socketFailure("cannot watch others");
+  sendAll(watcher.message(Kind::Beat, now()), /*up=*/true, /*down=*/false);
+  return {};
 }
 
 void Watch::startThread() {
-  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
   thread = runtime::startThread([this] {
     // Nothing may be thrown out of a thread.
     Status status = guarded([this] {
@@ -152,18 +275,38 @@ void Watch::startThread() {
 Watch::~Watch() {
   stopping = true;
   if (thread.joinable()) {
-    // The thread looks by itself soon, should the pipe be full.
-    (void)!write(wake[1], "", 1);
+    eventfd_write(wake, 1);
     thread.join();
   }
-  if (!leaving && !failed)
-    sendAll(message(Message::Kind::Failed));
-  for (const auto &peer : peers)
-    if (peer->socket >= 0)
-      close(peer->socket);
-  for (int handle : {listener, wake[0], wake[1]})
-    if (handle >= 0)
-      close(handle);
+  if (!watcher.hasLeft() && !watcher.hasFailed()) {
+    WatchMessage ending = watcher.message(Kind::Ending, now());
+    ending.setText(reason);
+    sendAll(ending, /*up=*/true, /*down=*/true);
+  }
+  for (const auto &[handle, peer] : peers)
+    close(handle);
+  for (const int handle : listeners)
+    close(handle);
+  for (const int handle : {events, wake, spare})
+    closeFile(handle);
+}
+
+WatchCounts Watch::counts() const {
+  return {.wakeUps = wakeUps,
+          .turns = turns,
+          .accepted = accepted,
+          .refused = refused,
+          .watched = watched,
+          .received = received,
+          .sent = sent};
+}
+
+double Watch::processorSeconds() const {
+  clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
+  timespec time = {};
+  pthread_getcpuclockid(const_cast<std::thread &>(thread).native_handle(), &clock);
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 void Watch::setReason(std::string_view text) {
@@ -172,155 +315,183 @@ void Watch::setReason(std::string_view text) {
 }
 
 void Watch::leave() {
-  leaving = true;
-  sendAll(message(Message::Kind::Bye));
-}
-
-Watch::Message Watch::message(Message::Kind kind, double now) {
-  const Standing own = standings.own(now);
-  Message message = {};
-  message.token = token;
-  message.kind = kind;
-  message.rank = own.rank;
-  message.step = own.step;
-  message.started = own.started;
-  message.waited = own.waited;
-  std::lock_guard lock(mutex);
-  std::snprintf(message.text, sizeof(message.text), "%s", reason.c_str());
-  return message;
-}
-
-/// To a peer that takes nothing more, nothing is sent: its silence will be noticed.
-void Watch::sendAll(const Message &message) {
-  std::lock_guard lock(mutex);
-  for (const auto &peer : peers)
-    if (peer->socket >= 0 && peer->welcome)
-      (void)!send(peer->socket, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+  watcher.leave();
+  sendAll(watcher.message(Kind::Bye, now()), /*up=*/true, /*down=*/true);
 }
 
 void Watch::work() {
   double nextTurn = now();
-  std::vector<pollfd> handles;
   while (!stopping) {
-    handles.assign({{wake[0], POLLIN, 0}, {listener, POLLIN, 0}});
-    for (const auto &peer : peers)
-      handles.push_back({peer->socket, POLLIN, 0});
-    poll(handles.data(), handles.size(), static_cast<int>(Standings::interval * 1000));
-    // New peers are appended, so the first ones keep their places.
-    const size_t known = peers.size();
-    if (handles[1].revents != 0)
-      accept();
-    for (size_t i = 0; i < known; ++i)
-      if (handles[i + 2].revents != 0)
-        receive(*peers[i]);
+    const std::vector<int> ready = await(nextTurn - now());
+    ++wakeUps;
+    for (const int handle : ready)
+      if (std::ranges::find(listeners, handle) != listeners.end())
+        accept(handle);
+      else
+        receive(handle);
     // One time for all of the turn: the process may stand still within it as well.
     const double time = now();
-    if (time < nextTurn || failed)
-      continue;
-    nextTurn = time + Standings::interval;
-    standings.beginTurn(time);
-    sendAll(message(Message::Kind::Beat, time));
-    if (!leaving)
-      judge(time);
+    if (time >= nextTurn) {
+      nextTurn = time + Standings::interval;
+      watcher.turn(time);
+      ++turns;
+    }
+    if (!ready.empty())
+      rest(std::min(gathering, nextTurn - now()));
   }
 }
 
-void Watch::judge(double now) {
-  const Standings::Verdict verdict = standings.judge(now);
-  if (!verdict.failure.empty())
-    fail(verdict.failure);
-  if (!verdict.warning.empty() && options.onWarning)
-    options.onWarning(verdict.warning);
+/// The connections at which there is something, or none if nothing comes.
+std::vector<int> Watch::await(double seconds) const {
+  epoll_event found[256];
+  const int count = epoll_wait(events, found, std::size(found), milliseconds(seconds));
+  std::vector<int> ready;
+  for (int i = 0; i < count; ++i)
+    if (found[i].data.fd != wake)
+      ready.push_back(found[i].data.fd);
+  return ready;
 }
 
-void Watch::accept() {
-  const int handle = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (handle < 0)
-    return;
-  auto peer = std::make_unique<Peer>();
-  peer->socket = handle;
+/// Whatever else comes meanwhile is taken together.
+void Watch::rest(double seconds) const {
+  pollfd stop{wake, POLLIN, 0};
+  if (seconds > 0)
+    poll(&stop, 1, milliseconds(seconds));
+}
+
+void Watch::accept(int listener) {
+  while (true) {
+    const int handle =
+        openFile([&] { return accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
+    if (handle >= 0) {
+      ++accepted;
+      if (!addPeer(handle, {}))
+        return;
+    } else if (errno == EMFILE || errno == ENFILE) {
+      return refuse(listener);
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+/// Where no file is left: who is left without an answer would wait, and the system would say again
+/// and again that it does.
+void Watch::refuse(int listener) {
+  closeFile(spare);
+  const int handle = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  refused += handle >= 0;
+  closeFile(handle);
+  spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/// Closes the connection if it cannot be watched.
+bool Watch::addPeer(int handle, Peer peer) {
   std::lock_guard lock(mutex);
-  peers.push_back(std::move(peer));
+  epoll_event event = {.events = EPOLLIN, .data = {.fd = handle}};
+  if (epoll_ctl(events, EPOLL_CTL_ADD, handle, &event) != 0) {
+    close(handle);
+    return false;
+  }
+  peers.emplace(handle, std::move(peer));
+  return true;
 }
 
-void Watch::receive(Peer &peer) {
-  std::byte bytes[4096];
-  while (peer.socket >= 0) {
-    const ssize_t size = recv(peer.socket, bytes, sizeof(bytes), MSG_DONTWAIT);
+/// Stays where it is until it is closed, which this thread alone does.
+Watch::Peer *Watch::findPeer(int handle) {
+  std::lock_guard lock(mutex);
+  const auto found = peers.find(handle);
+  return found == peers.end() ? nullptr : &found->second;
+}
+
+void Watch::closePeer(int handle) {
+  std::lock_guard lock(mutex);
+  // A child of the process may have the connection open too.
+  epoll_ctl(events, EPOLL_CTL_DEL, handle, nullptr);
+  shutdown(handle, SHUT_RDWR);
+  close(handle);
+  peers.erase(handle);
+}
+
+void Watch::receive(int handle) {
+  std::byte bytes[16 * sizeof(WatchMessage)];
+  Peer *peer = findPeer(handle);
+  while (peer) {
+    const ssize_t size = recv(handle, bytes, sizeof(bytes), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
       return;
-    if (size <= 0)
-      return lose(peer);
-    peer.received.insert(peer.received.end(), bytes, bytes + size);
-    while (peer.received.size() >= sizeof(Message) && peer.socket >= 0) {
-      Message message;
-      std::memcpy(&message, peer.received.data(), sizeof(message));
-      peer.received.erase(peer.received.begin(), peer.received.begin() + sizeof(message));
-      handle(peer, message);
+    if (size <= 0) {
+      // Whoever was no rank of this run is forgotten.
+      const bool met = peer->met;
+      const unsigned rank = peer->rank;
+      closePeer(handle);
+      return met ? watcher.lose(rank, now()) : void();
     }
+    peer->received.insert(peer->received.end(), bytes, bytes + size);
+    while (peer->received.size() >= sizeof(WatchMessage)) {
+      WatchMessage message;
+      std::memcpy(&message, peer->received.data(), sizeof(message));
+      peer->received.erase(peer->received.begin(), peer->received.begin() + sizeof(message));
+      ++received;
+      if (!this->handle(handle, *peer, message))
+        return closePeer(handle);
+    }
+    if (static_cast<size_t>(size) < sizeof(bytes))
+      return;
   }
 }
 
-void Watch::closePeer(Peer &peer) {
+/// False if it comes from no rank of this run. Of several connections on which a rank says hello it
+/// keeps one, and says more there: only then it is watched.
+bool Watch::handle(int handle, Peer &peer, const WatchMessage &message) {
+  if (message.token != (peer.isAbove ? tokenAbove : token) || message.own.rank >= options.ranks)
+    return false;
+  if (message.kind == Kind::Hello) {
+    if (peer.greeted)
+      return false;
+    std::lock_guard lock(mutex);
+    peer.rank = message.own.rank;
+    peer.greeted = true;
+    send(handle, peer, watcher.message(Kind::Welcome, now()));
+    return true;
+  }
+  if (!peer.greeted || message.own.rank != peer.rank)
+    return false;
+  if (!peer.met) {
+    if (watcher.knows(peer.rank))
+      return false;
+    peer.met = true;
+    watched += !peer.isAbove;
+    watcher.meet(peer.rank, now());
+  }
+  watcher.hear(peer.rank, message, now());
+  return true;
+}
+
+/// To a peer that takes nothing more, nothing is sent: its silence will be noticed. Of what it has
+/// taken in part the rest comes first.
+void Watch::send(int handle, Peer &peer, WatchMessage message) {
+  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  if (!peer.unsent.empty()) {
+    const ssize_t size = ::send(handle, peer.unsent.data(), peer.unsent.size(), flags);
+    if (size > 0)
+      peer.unsent.erase(peer.unsent.begin(), peer.unsent.begin() + size);
+    if (!peer.unsent.empty())
+      return;
+  }
+  message.token = peer.isAbove ? tokenAbove : token;
+  ++sent;
+  const ssize_t size = ::send(handle, &message, sizeof(message), flags);
+  const auto *bytes = reinterpret_cast<const std::byte *>(&message);
+  if (size > 0)
+    peer.unsent.assign(bytes + size, bytes + sizeof(message));
+}
+
+void Watch::sendAll(const WatchMessage &message, bool up, bool down) {
   std::lock_guard lock(mutex);
-  close(peer.socket);
-  peer.socket = -1;
-}
-
-/// The connection ended. Whoever was no rank of this run is forgotten.
-void Watch::lose(Peer &peer) {
-  closePeer(peer);
-  if (peer.welcome && !peer.gone && !leaving)
-    fail(peer.rank, standings.stepOf(peer.rank), "ended");
-}
-
-void Watch::handle(Peer &peer, const Message &message) {
-  if (message.token != token || message.rank >= options.ranks)
-    return closePeer(peer);
-  if (message.kind == Message::Kind::Hello) {
-    peer.rank = message.rank;
-    {
-      std::lock_guard lock(mutex);
-      peer.welcome = true;
-    }
-    sendAll(this->message(Message::Kind::Beat));
-  }
-  if (message.rank == peer.rank && !peer.gone)
-    standings.hear({message.rank, message.step, message.started, message.waited}, now());
-  if (message.kind == Message::Kind::Beat || message.kind == Message::Kind::Hello)
-    return;
-  peer.gone = true;
-  standings.leave(peer.rank);
-  if (message.kind == Message::Kind::Bye)
-    return;
-  const std::string text(message.text, strnlen(message.text, sizeof(message.text)));
-  // Rank 0 says what has happened; any other, why it is about to end itself.
-  if (options.rank != 0 && message.rank == 0 && message.verdict)
-    return report(text);
-  fail(message.rank, message.step, text.empty() ? "ended" : concat("ended: ", text));
-}
-
-void Watch::fail(unsigned rank, uint64_t atStep, std::string_view what) {
-  fail(concat(standings.ownPause(now()), "rank ", rank, " ", what, " in step ", atStep));
-}
-
-/// The first failure is the one that counts.
-void Watch::fail(const std::string &text) {
-  if (failed)
-    return;
-  Message verdict = message(Message::Kind::Failed);
-  verdict.verdict = 1;
-  std::snprintf(verdict.text, sizeof(verdict.text), "%s", text.c_str());
-  if (options.rank == 0)
-    sendAll(verdict);
-  report(text);
-}
-
-void Watch::report(std::string_view text) {
-  if (failed || leaving)
-    return;
-  failed = true;
-  options.onFailure(Status(StatusCode::Failed, text));
+  for (auto &[handle, peer] : peers)
+    if (peer.greeted && (peer.isAbove ? up : down))
+      send(handle, peer, message);
 }
 
 } // namespace dlc::runtime

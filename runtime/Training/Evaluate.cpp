@@ -133,6 +133,7 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   const EntryInfo &entry = context->entry();
   const bool keepPartial = entry.validInput != DLC_NONE;
   Transport &ranks = context->state()->device()->ranks();
+  const PhaseScope evaluating(ranks, Phase::Evaluate);
   MetricSums sums(entry);
   EvaluateReport report;
   std::string firstBad;

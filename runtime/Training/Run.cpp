@@ -93,6 +93,7 @@ Status Run::Impl::start() {
 }
 
 Status Run::Impl::createTrainer() {
+  const PhaseScope loading(*ranks, Phase::Load);
   DLC_TRY(selectEntry(module(), "", DLC_ENTRY_TRAIN).takeStatus());
   const TrainOptions wanted{.epochs = options.epochs,
                             .steps = options.steps,
@@ -232,9 +233,11 @@ Status Run::load(const std::string &path) {
   return guarded([&]() -> Status {
     DLC_TRY(impl->checkProcess());
     State &state = *impl->begin.state;
-    Status loaded = impl->ranks->rank() == 0
-                        ? loadVariables(state, path, LoadMode::Weights).takeStatus()
-                        : Status();
+    Status loaded;
+    if (impl->ranks->rank() == 0) {
+      const PhaseScope loading(*impl->ranks, Phase::Load);
+      loaded = loadVariables(state, path, LoadMode::Weights).takeStatus();
+    }
     DLC_TRY(agreeAloud(*impl->ranks, loaded, {}, impl->options.log));
     Metadata none;
     return broadcastRun(*impl->ranks, none, state);

@@ -298,7 +298,10 @@ Result<TrainingProgress> progressOf(const RunOptions &options, Transport &ranks,
 
 Result<RunBeginning> beginRun(const RunOptions &options, const std::shared_ptr<Transport> &ranks) {
   DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
-  Result<Prepared> prepared = guarded([&] { return prepare(options, ranks, threads); });
+  Result<Prepared> prepared = guarded([&] {
+    const PhaseScope loading(*ranks, Phase::Load);
+    return prepare(options, ranks, threads);
+  });
   DLC_TRY(agreeAloud(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts(),
                      options.log));
   if (const std::string warning =

@@ -446,6 +446,7 @@ Status Trainer::save(const std::string &path) {
   DLC_TRY_ASSIGN(carried, prepareCheckpoint());
   if (ranks().rank() != 0)
     return {};
+  const PhaseScope writing(ranks(), Phase::Write);
   const TimedScope scope(options.timeline, SpanKind::Checkpoint);
   checkpoints.wait(); // It may be the same file.
   return saveVariablesOf(*state, carried, path, checkpointMetadata());
@@ -459,6 +460,7 @@ Status Trainer::beginCheckpoint(TrainObserver &observer) {
   DLC_TRY_ASSIGN(carried, prepareCheckpoint());
   if (ranks().rank() != 0)
     return {};
+  const PhaseScope writing(ranks(), Phase::Write);
   checkpoints.wait();
   DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
   Status begun = checkpoints.begin(*state, carried, options.checkpoint, checkpointMetadata(),
@@ -501,6 +503,7 @@ Status Trainer::checkpointStatus() const {
 
 /// Null at the end of the epoch.
 Result<const Batch *> Trainer::nextBatch() {
+  const PhaseScope loading(ranks(), Phase::Load);
   const TimedScope scope(options.timeline, SpanKind::WaitForData);
   return loader ? loader->next() : fillBatch();
 }
@@ -623,6 +626,7 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped)
     status = runEpoch(observer);
   drain();
+  const PhaseScope writing(ranks(), Phase::Write);
   Status written = hearCheckpoint(checkpoints.finish(), observer);
   return status.ok() ? std::move(written) : std::move(status);
 }

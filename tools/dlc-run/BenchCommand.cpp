@@ -227,7 +227,10 @@ Facts factsOf(const BenchFlags &flags, const Prepared &prepared) {
 Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ranks,
                   Clock::time_point opened) {
   DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
-  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, threads); });
+  Result<Prepared> prepared = guarded([&] {
+    const PhaseScope loading(*ranks, Phase::Load);
+    return prepare(flags, ranks, threads);
+  });
   DLC_TRY(beginTogether(*ranks, prepared.status(),
                         prepared.ok() ? factsOf(flags, *prepared) : Facts()));
   Context &context = *prepared->context;

@@ -39,7 +39,10 @@ Result<Prepared> prepare(const EvalFlags &flags, const std::shared_ptr<Transport
 
 Status evaluateAmong(const EvalFlags &flags, const std::shared_ptr<Transport> &ranks) {
   DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
-  Result<Prepared> prepared = guarded([&] { return prepare(flags, ranks, threads); });
+  Result<Prepared> prepared = guarded([&] {
+    const PhaseScope loading(*ranks, Phase::Load);
+    return prepare(flags, ranks, threads);
+  });
   DLC_TRY(beginTogether(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts()));
   Metadata none;
   DLC_TRY(broadcastRun(*ranks, none, *prepared->state));

@@ -236,6 +236,7 @@ Status link(const LinkFlags &flags) {
   DLC_TRY_ASSIGN(ranks, meetRanks("link"));
   if (ranks->ranks() == 1)
     return invalid("link: one rank has no link; dlc-run launch -n 2 -- link measures one");
+  ranks->setPhase(Phase::Compute);
   DLC_TRY_ASSIGN(alone, Measuring(*ranks, /*besideKernels=*/false).timeSums());
   std::optional<Beside> beside;
   if (!flags.module.empty()) {

@@ -112,7 +112,8 @@ void CommandLine::addTrace(CLI::App *command, RanksFlags &flags) {
 void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
   command
       ->add_option("--timeout", flags.timeout,
-                   "seconds that a rank may keep the others waiting; default: 30")
+                   "seconds that a rank may keep the others waiting, 20 times as many while it "
+                   "loads, evaluates or writes a checkpoint; default: 30")
       ->type_name("S")
       ->check(realNumber(1, 1e6));
   command

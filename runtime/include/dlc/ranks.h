@@ -16,9 +16,10 @@ namespace dlc::runtime {
 class Transport;
 
 struct RanksOptions {
-  /// Seconds that a rank may keep the others waiting.
+  /// Seconds that a rank may keep the others waiting; twenty times as many while it loads,
+  /// evaluates or writes a checkpoint.
   double timeout = 30;
-  /// Hears warnings: of a rank that is stopped. Null: nobody.
+  /// Hears warnings: of a rank that is stopped, that ranks go on unwatched. Null: nobody.
   Log log = {};
 };
 

@@ -6,14 +6,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <mutex>
 #include <numeric>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace dlc::runtime;
 
@@ -438,6 +443,58 @@ TEST(Level, IsTooLow) {
                     : "MPI: is initialised with MPI_THREAD_" + level +
                           "; a communicator needs MPI_THREAD_SERIALIZED or more, as a thread of "
                           "the library's calls MPI");
+}
+
+// Run by two. Known work is waited for, longer than the timeout, and is called what it is.
+TEST(Work, IsWaitedFor) {
+  Communicator all;
+  duplicate(all);
+  std::mutex mutex;
+  std::string warnings;
+  auto joined =
+      Ranks::join(all.handle(), {.timeout = 4, .log = [&](Severity, std::string_view line) {
+                                   std::lock_guard lock(mutex);
+                                   warnings += line;
+                                 }});
+  ASSERT_TRUE(joined.ok()) << joined.status().message();
+  Ranks &ranks = **joined;
+  work(ranks);
+  if (worldRank == 0) {
+    const PhaseScope writing(*ranks.transport(), Phase::Write);
+    std::this_thread::sleep_for(std::chrono::seconds(6));
+  }
+  EXPECT_TRUE(sumUp(ranks, 1000).ok());
+  EXPECT_TRUE(leave(ranks).ok());
+  std::lock_guard lock(mutex);
+  EXPECT_EQ(
+      warnings.find("step 0: ranks that wait: 1; rank 0 has been writing a checkpoint for ") !=
+          warnings.npos,
+      worldRank == 0)
+      << warnings;
+}
+
+// Run by two, of whom rank 0 may open one more file, as libdlc_mpi.so is: a watch needs several.
+TEST(Unwatched, GoesOn) {
+  Communicator all;
+  duplicate(all);
+  simulate(all.comm);
+  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  close(next);
+  const rlimit one = {rlim_t(next + 1), rlim_t(next + 1)};
+  if (worldRank == 0)
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &one), 0);
+  std::string warnings;
+  auto joined = Ranks::join(
+      all.handle(), {.timeout = timeout, .log = [&](Severity, auto line) { warnings += line; }});
+  ASSERT_TRUE(joined.ok()) << joined.status().message();
+  work(**joined);
+  (*joined)->transport()->setStep(1);
+  EXPECT_TRUE(leave(**joined).ok());
+  EXPECT_EQ(warnings, worldRank != 0
+                          ? ""
+                          : "ranks: cannot watch others: Too many open files, and 1 other has "
+                            "trouble; the ranks go on unwatched: of one that ends or stands still "
+                            "they hear from MPI alone");
 }
 
 // Run by an mpirun that lets the others live: each says what it has heard, and that it lives.

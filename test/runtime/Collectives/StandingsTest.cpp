@@ -198,4 +198,120 @@ TEST(Standings, SeesThatTheNetworkStandsStill) {
   }
 }
 
+/// Ranks 1 and 2 wait for rank 0, which is at something.
+struct WaitingFor0 : Three {
+  explicit WaitingFor0(Phase phase) {
+    for (unsigned i : {1, 2}) {
+      ranks[i].setStep(9);
+      ranks[i].countStart();
+      ranks[i].beginWait(now);
+    }
+    ranks[0].setStep(8);
+    ranks[0].setPhase(phase, now);
+  }
+  /// Rank 0 comes as well, and the sum ends.
+  void come() {
+    ranks[0].setPhase(Phase::Compute, now);
+    ranks[0].countStart();
+    for (unsigned i : {1, 2})
+      ranks[i].endWait();
+  }
+};
+
+// For known work the others wait longer, and are told what it is.
+TEST(Standings, WaitsForKnownWork) {
+  for (Phase phase : {Phase::Start, Phase::Load, Phase::Evaluate, Phase::Write}) {
+    WaitingFor0 three(phase);
+    three.pass(Standings::workPatience * timeout - 1);
+    three.expectNoFailure();
+    EXPECT_EQ(three.warning, "step 9: ranks that wait: 1, 2; rank 0 has been " +
+                                 std::string(phaseText(phase)) + " for 1 s");
+    three.come();
+    three.pass(3 * timeout);
+    three.expectNoFailure();
+  }
+}
+
+// Not for ever.
+TEST(Standings, SeesThatKnownWorkStandsStill) {
+  WaitingFor0 three(Phase::Write);
+  three.pass(Standings::workPatience * timeout + 3 * Standings::interval);
+  EXPECT_TRUE(three.failures[0].starts_with(
+      "rank 0 has kept the others waiting for 40 s in step 8, writing a checkpoint"))
+      << three.failures[0];
+}
+
+// Silence is none of any work: its watch's thread speaks all the while.
+TEST(Standings, SeesWhoIsSilentAtWork) {
+  Three three;
+  three.ranks[2].setPhase(Phase::Load, three.now);
+  three.pass(1);
+  three.pass(timeout + 2 * Standings::interval, {2});
+  EXPECT_TRUE(three.failures[0].starts_with("rank 2 has not been heard of for 2 s in step 0"));
+}
+
+// Who is waited for behind a long work of another's is given a time of its own, also where the
+// others have waited all the while, and so is the network.
+TEST(Standings, BeginsAnewWithWhoIsNext) {
+  WaitingFor0 three(Phase::Write);
+  three.pass(10 * timeout);
+  three.ranks[0].setPhase(Phase::Compute, three.now);
+  three.pass(timeout - Standings::interval);
+  three.ranks[0].countStart();
+  three.ranks[0].beginWait(three.now);
+  three.pass(timeout - Standings::interval);
+  three.expectNoFailure();
+  three.pass(3 * Standings::interval);
+  EXPECT_TRUE(three.failures[0].starts_with(
+      "all ranks have waited for the network for 2 s, the timeout, in step 9"))
+      << three.failures[0];
+}
+
+// A summary of parts is that of all of them, in whatever order they are taken together.
+TEST(Standings, SummariesAddUp) {
+  const Standing all[] = {{0, Phase::Compute, 5, 9, 3, 1},
+                          {1, Phase::Write, 4, 8, 0, 7},
+                          {2, Phase::Compute, 5, 8, 2, 2},
+                          {3, Phase::Load, 5, 10, 3, 1}};
+  std::vector<unsigned> order = {0, 1, 2, 3};
+  do {
+    Summary first, second, sum;
+    for (unsigned i : {0, 1})
+      first.add(Summary(all[order[i]]));
+    for (unsigned i : {2, 3})
+      second.add(Summary(all[order[i]]));
+    sum.add(first);
+    sum.add(second);
+    EXPECT_EQ(sum.ranks, 4u);
+    EXPECT_EQ(sum.waiting, 3u);
+    EXPECT_EQ(sum.last.rank, 1u) << "who does not wait comes before rank 2";
+    EXPECT_EQ(sum.longest.rank, 0u);
+    EXPECT_EQ(sum.first, 10u);
+    EXPECT_EQ(sum.shortest, 0);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Of many, which speak for others, it is said how many wait.
+TEST(Standings, CountsMany) {
+  Standings root(0, timeout);
+  root.setStep(3);
+  for (double now = 1000; now < 1000 + timeout; now += Standings::interval) {
+    Summary node;
+    for (unsigned rank = 64; rank < 128; ++rank)
+      node.add(Summary(
+          Standing{rank, Phase::Compute, 3, rank == 70 ? 4u : 5u, rank == 70 ? 0 : now - 999.9}));
+    root.hear({64, Phase::Compute, 3, 5, now - 999.9}, node, now);
+    root.beginTurn(now);
+    if (now == 1000) {
+      for (int i = 0; i < 5; ++i)
+        root.countStart();
+      root.beginWait(now);
+    }
+    const Standings::Verdict verdict = root.judge(now);
+    EXPECT_EQ(verdict.failure, "");
+    if (!verdict.warning.empty())
+      EXPECT_EQ(verdict.warning, "step 3: 64 of 65 ranks wait; for rank 70, which is in step 3");
+  }
+}
+
 } // namespace
