@@ -2,6 +2,7 @@
 # Installs what dlc needs to build and test on Debian 12, if it is missing. LLVM 22 comes from bookworm-security.
 # usage: scripts/install-deps.sh            packages of Debian; and from PyPI into build/python-build what builds the Python package
 #        scripts/install-deps.sh --cuda     and NVIDIA's libraries and headers for the CUDA target, from PyPI into build/cuda
+#        scripts/install-deps.sh --slurm    and Debian's Slurm for the test of docs/clusters.md, unpacked into build/slurm
 #        scripts/install-deps.sh --list     names Debian's packages and installs nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,14 +19,17 @@ cuda_packages=(
   nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85
   nvidia-cublas==13.1.0.3 nvidia-cudnn-cu13==9.19.0.56 nvidia-nccl-cu13==2.28.9
 )
+# Unpacked and not installed, as their services would start by themselves.
+slurm_packages=(munge slurmctld slurmd slurm-client)
 # As wheels, for builds without a network.
 python_packages=(nanobind==3.1.0 scikit-build-core==1.1.2 packaging==26.4 pathspec==1.1.1)
-with_cuda=false
+with_cuda=false with_slurm=false
 case ${1:-} in
   "") ;;
   --cuda) with_cuda=true ;;
+  --slurm) with_slurm=true ;;
   --list) printf '%s\n' "${packages[@]}"; exit 0 ;;
-  *) echo "install-deps: unknown argument $1: expected --cuda, --list or none" >&2; exit 2 ;;
+  *) echo "install-deps: unknown argument $1: expected --cuda, --slurm, --list or none" >&2; exit 2 ;;
 esac
 
 install_packages() { # install_packages NAME...: of Debian
@@ -95,6 +99,29 @@ install_cuda() {
   mv $new $folder
 }
 
+# With what they depend on and this machine lacks.
+install_slurm() {
+  local folder=build/slurm new=build/slurm.new names package
+  if [ -e $folder ]; then
+    echo "install-deps: Slurm is in $folder"
+    return
+  fi
+  names=$(apt-get install -s -qq --no-install-recommends "${slurm_packages[@]}" | sed -n 's/^Inst \([^ ]*\).*/\1/p') ||
+    { echo "install-deps: apt does not know ${slurm_packages[*]}; apt-get update" >&2; exit 1; }
+  if [ -z "$names" ]; then
+    echo "install-deps: this machine's Slurm is the one to test with"
+    return
+  fi
+  echo "install-deps: unpacking" $names "into $folder"
+  rm -rf $new
+  mkdir -p $new/packages
+  (cd $new/packages && apt-get download -qq -o APT::Sandbox::User=root $names)
+  for package in $new/packages/*.deb; do
+    dpkg -x "$package" $new
+  done
+  mv $new $folder
+}
+
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
@@ -108,4 +135,7 @@ install_python
 if $with_cuda; then
   install_cuda
   [ -z "${CUDA_HOME:-}" ] || echo "install-deps: CUDA_HOME is set, so dlc and its build use $CUDA_HOME and not build/cuda"
+fi
+if $with_slurm; then
+  install_slurm
 fi

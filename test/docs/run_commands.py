@@ -4,7 +4,7 @@ two steps. A block of a program that begins with a comment of its file's name, a
 
 usage: run_commands.py ROOT WORK FILE...
 Left out: lines that start with scripts/, cmake or pip, because they would build and run these very tests, or fetch NVIDIA's packages;
-quick-start.test runs the quick start, test/scripts runs scripts/install-deps.sh --cuda with small packages. Prints each command; exits 1 with its output at the first that fails.
+quick-start.test runs the quick start, test/scripts runs scripts/install-deps.sh --cuda with small packages; and sbatch, for train_in_slurm.py. Prints each command; exits 1 with its output at the first that fails.
 """
 import importlib.util
 import os
@@ -14,7 +14,7 @@ import sys
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 NAMED = re.compile(r"(?://|!|#) (\w+\.(?:cpp|c|f90|py))\n")
-SKIPPED = ("scripts/", "cmake ", "pip ")
+SKIPPED = ("scripts/", "cmake ", "pip ", "sbatch ")
 
 
 def run(command, work):

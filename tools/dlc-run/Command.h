@@ -22,10 +22,20 @@ namespace dlc::runtime::tool {
 
 struct LaunchFlags {
   unsigned ranks = 0;
-  std::string hosts;
+  /// Instead of a number of ranks: one for each CUDA device.
+  bool rankPerDevice = false;
+  /// Where, as a list or as the name of a file; neither: on this machine, or as the batch system
+  /// that this runs under says.
+  std::string hosts, hostFile;
+  /// Variables for the ranks' environment: NAME or NAME=VALUE.
+  std::vector<std::string> environment;
+  /// What a rank is bound to: none, core or numa; empty: what the machine suggests.
+  std::string bind;
   uint64_t restarts = 0;
   /// With how few ranks a restart may go on, each with one fewer; 0: with as many.
   unsigned minRanks = 0;
+  /// Further words of mpirun's command line, in front of the program.
+  std::vector<std::string> mpirunWords;
   /// The command of dlc-run that the ranks run.
   std::vector<std::string> command;
 };
@@ -148,6 +158,8 @@ Status loadWeights(State &state, const std::string &checkpoint, std::string_view
 
 /// Measures sums over the ranks that this process was started among.
 Status link(const LinkFlags &flags);
+/// Takes mpirun's words out of the command: those in front of a second --.
+void takeMpirunWords(LaunchFlags &flags);
 /// What launch refuses of its own flags, before those of the command are looked at.
 Status checkLaunch(const LaunchFlags &flags);
 /// Starts the ranks of a run and waits for them. False where they failed and the reason is said.

@@ -57,14 +57,21 @@ static void addDescendants(pid_t process, std::vector<pid_t> &found) {
 
 std::string explainFailure(const std::string &words) {
   static const std::regex signal(
-      "process rank (\\d+) with PID \\d+ on node\\s+\\S+\\s+exited on signal (\\d+ \\(.*?\\))");
-  static const std::regex code(
-      "Process name: \\[\\[\\d+,\\d+\\],(\\d+)\\]\\s+Exit code:\\s+(\\d+)");
+      "process rank (\\d+) with PID \\d+ on node\\s+\\S+\\s+exited on\\s+signal (\\d+ \\(.*?\\))");
+  // "[[56549,1],3]", and of Open MPI 5 "[prterun-node1-4711@1,3]".
+  static const std::regex code("Process name: \\[\\S+,(\\d+)\\]\\s+Exit code:\\s+(\\d+)");
+  static const std::regex lost("lost communication with a remote daemon[\\s\\S]*?"
+                               "Remote daemon: .*on node (\\S+)");
   std::smatch found;
   if (std::regex_search(words, found, signal))
     return concat("rank ", found[1].str(), " ended by signal ", found[2].str());
   if (std::regex_search(words, found, code))
     return concat("rank ", found[1].str(), " ended with exit code ", found[2].str());
+  if (std::regex_search(words, found, lost))
+    return concat("host ", found[1].str(), " is not heard of any more");
+  if (words.find("unable to reliably start one or more daemons") != words.npos)
+    return "launch: mpirun cannot start its daemon on each host: ssh must get there without a "
+           "password, and find Open MPI";
   return "";
 }
 
@@ -117,7 +124,7 @@ private:
   void addLine(const std::string &line) {
     if (line.starts_with("--------------------")) {
       inParagraph = !inParagraph;
-    } else if (inParagraph || line.starts_with("mpirun:") ||
+    } else if (inParagraph || line.starts_with("mpirun:") || line.starts_with("prterun:") ||
                (line.starts_with('[') && line.find(place) != std::string::npos)) {
       kept += line;
     } else {
@@ -151,7 +158,8 @@ struct Pipe {
 /// A run of mpirun.
 class Starter {
 public:
-  explicit Starter(const std::vector<std::string> &line) : line(line) {}
+  Starter(const std::vector<std::string> &line, unsigned patience)
+      : line(line), patience(patience) {}
 
   Result<StarterEnd> run() {
     if (!out.open() || !err.open() || !failed.open() || !alive.open())
@@ -178,13 +186,15 @@ private:
   StarterEnd result();
 
   const std::vector<std::string> &line;
+  const unsigned patience;
   Pipe out, err, failed, alive;
   pid_t child = -1, keeper = -1;
   int state = 0;
   Sink output{STDOUT_FILENO};
   Words words;
   bool hadChildren = false;
-  unsigned idle = 0;
+  /// For how many seconds it has had no ranks, and since a rank has failed.
+  unsigned idle = 0, sinceError = 0;
 };
 
 Status Starter::start() {
@@ -294,13 +304,15 @@ void Starter::attend() {
 }
 
 /// Called once in a second. With its ranks gone mpirun has ten of them; where none was seen it may
-/// not have started them yet.
+/// not have started them yet. Where a machine has gone without a word it would wait for it as long
+/// as TCP does.
 void Starter::endWhereIdle() {
   const bool has = hasLivingChildren(child);
   hadChildren = hadChildren || has;
   idle = has ? 0 : idle + 1;
-  const unsigned patience = hadChildren ? 10 : 60;
-  if (idle >= patience)
+  sinceError += words.namedError();
+  const unsigned idlePatience = hadChildren ? 10 : 60;
+  if (idle >= idlePatience || sinceError >= patience)
     kill(child, SIGKILL);
 }
 
@@ -375,6 +387,8 @@ StarterEnd Starter::result() {
 
 } // namespace
 
-Result<StarterEnd> runStarter(const std::vector<std::string> &line) { return Starter(line).run(); }
+Result<StarterEnd> runStarter(const std::vector<std::string> &line, unsigned patience) {
+  return Starter(line, patience).run();
+}
 
 } // namespace dlc::runtime::tool

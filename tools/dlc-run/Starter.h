@@ -3,7 +3,8 @@
 //
 // mpirun (Open MPI 4.1) cannot be left alone with that. It dies of standard output that nobody
 // reads, ends well where lines of it are lost, may wait for a lock of its own for ever behind ranks
-// that failed as they started (PMIx_server_finalize), and killed it leaves ranks that are stopped.
+// that failed as they started (PMIx_server_finalize) and for a machine that is gone, and killed it
+// leaves ranks that are stopped.
 #ifndef DLC_TOOLS_DLC_RUN_STARTER_H
 #define DLC_TOOLS_DLC_RUN_STARTER_H
 
@@ -30,8 +31,9 @@ void passSignalsOn();
 /// Whether one came.
 bool wasInterrupted();
 
-/// Runs the program of that command line, with its flags, to the end.
-Result<StarterEnd> runStarter(const std::vector<std::string> &line);
+/// Runs the program of that command line, with its flags, to the end. Behind the first error of a
+/// rank it has `patience` seconds for it.
+Result<StarterEnd> runStarter(const std::vector<std::string> &line, unsigned patience);
 
 /// Whether a process has children that have not ended; true where the system does not say.
 bool hasLivingChildren(pid_t process);

@@ -390,14 +390,40 @@ void CommandLine::addLaunch() {
   launchCommand =
       add("launch", "run train, eval, bench or link on several ranks, by Open MPI's mpirun");
   launchCommand
-      ->add_option("-n", launch.ranks, "ranks: processes, each with a replica of the model")
+      ->add_option_function<std::string>(
+          "-n",
+          [this](const std::string &text) {
+            launch.rankPerDevice = text == "gpu";
+            if (launch.rankPerDevice)
+              return;
+            if (!wholeNumber(1, 1 << 20)(text).empty())
+              throw CLI::ValidationError("-n", "expected a whole number from 1, or gpu, found '" +
+                                                   text + "'");
+            launch.ranks = static_cast<unsigned>(std::stoul(text));
+          },
+          "ranks: processes, each with a replica; gpu: one for each CUDA device")
       ->required()
-      ->type_name("N")
-      ->check(wholeNumber(1));
+      ->type_name("N");
+  CLI::Option *hosts = launchCommand
+                           ->add_option("--hosts", launch.hosts,
+                                        "where, and how many on each machine; default: this one")
+                           ->type_name("A:SLOTS,B:SLOTS");
   launchCommand
-      ->add_option("--hosts", launch.hosts,
-                   "where, as mpirun's --host takes it; default: this machine")
-      ->type_name("A:SLOTS,B:SLOTS");
+      ->add_option("--hostfile", launch.hostFile,
+                   "where: a line 'A slots=4' or 'A:4' for each machine")
+      ->type_name("FILE")
+      ->check(fileName())
+      ->excludes(hosts);
+  launchCommand
+      ->add_option("-x", launch.environment,
+                   "a variable for the ranks, by NAME alone with the value that it has here")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  launchCommand
+      ->add_option("--bind", launch.bind,
+                   "what ranks stay on: none, core, or numa, the default with several nodes")
+      ->type_name("WHAT")
+      ->check(oneOf({"none", "core", "numa"}));
   launchCommand
       ->add_option("--restarts", launch.restarts,
                    "begin again from the checkpoint after a failure, N times at most")
@@ -412,8 +438,11 @@ void CommandLine::addLaunch() {
       ->add_option("command", launch.command,
                    "behind --: train, eval, bench or link, and its flags")
       ->required()
-      ->type_name("-- COMMAND ...");
-  refuse(launchCommand, [this] { return checkLaunch(launch); });
+      ->type_name("-- [WORDS FOR MPIRUN --] COMMAND ...");
+  refuse(launchCommand, [this] {
+    takeMpirunWords(launch);
+    return checkLaunch(launch);
+  });
 }
 
 CommandLine::CommandLine() {
@@ -484,6 +513,9 @@ std::optional<int> CommandLine::read(int argc, const char *const *argv) {
     if (*launchCommand && trainCommand->get_option_no_throw(word) &&
         !launchCommand->get_option_no_throw(word))
       return "the ranks' command stands behind --: dlc-run launch -n 2 -- train MODULE.so " + word;
+    if (*launchCommand && (word == "--mca" || word == "--map-by" || word == "--bind-to"))
+      return "mpirun's words stand between two --: dlc-run launch -n 2 -- " + word +
+             " ... -- train MODULE.so";
     return advise(word);
   });
 }

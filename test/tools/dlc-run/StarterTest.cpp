@@ -39,7 +39,24 @@ TEST(Starter, ExplainsFailures) {
                      "thus causing\nthe job to be terminated. The first process to do so "
                      "was:\n\n  Process name: [[56549,1],3]\n  Exit code:    15\n"),
       "rank 3 ended with exit code 15");
+  EXPECT_EQ(explainFailure("ORTE has lost communication with a remote daemon.\n\n"
+                           "  HNP daemon   : [[7,0],0] on node head\n"
+                           "  Remote daemon: [[7,0],1] on node node7\n\nThis is usually due to"),
+            "host node7 is not heard of any more");
+  EXPECT_EQ(explainFailure("ORTE was unable to reliably start one or more daemons.\nThis usually"),
+            "launch: mpirun cannot start its daemon on each host: ssh must get there without a "
+            "password, and find Open MPI");
   EXPECT_EQ(explainFailure("There are not enough slots available in the system"), "");
+}
+
+// Open MPI 5's, by PRRTE.
+TEST(Starter, ExplainsFailuresOfPrrte) {
+  EXPECT_EQ(
+      explainFailure("prterun noticed that process rank 1 with PID 4711 on node vm exited on\n"
+                     "signal 9 (Killed).\n"),
+      "rank 1 ended by signal 9 (Killed)");
+  EXPECT_EQ(explainFailure("   Process name: [prterun-vm-4711@1,3]\n   Exit code:    15\n"),
+            "rank 3 ended with exit code 15");
 }
 
 } // namespace

@@ -15,7 +15,7 @@ PARAGRAPH = "-" * 74
 
 def start(program, **options):
     with open(f"{FOLDER}/mpirun", "w") as file:
-        file.write(f"#!/bin/bash\n{program}\n")
+        file.write(f"#!/bin/bash\n[[ $1 != --version ]] || {{ echo 'mpirun (Open MPI) 4.1.4'; exit; }}\n{program}\n")
     os.chmod(f"{FOLDER}/mpirun", 0o755)
     return subprocess.Popen(["dlc-run", "launch", "-n", "2", "--", "link"], text=True, stderr=subprocess.PIPE,
                             env={**os.environ, "PATH": f"{FOLDER}:{os.environ['PATH']}"}, **{"stdout": subprocess.PIPE, **options})
