@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # dlc_install_tool(TOOL COMPONENT PURPOSE): with its manual page and completions, made from its help after each build of it.
 function(dlc_install_tool tool component purpose)
   set(script ${CMAKE_SOURCE_DIR}/cmake/tool_pages.py)
-  set(pages man/man1/${tool}.1 bash-completion/completions/${tool} zsh/vendor-completions/_${tool} fish/vendor_completions.d/${tool}.fish)
+  set(pages man/man1/${tool}.1.gz bash-completion/completions/${tool} zsh/vendor-completions/_${tool} fish/vendor_completions.d/${tool}.fish)
   list(TRANSFORM pages PREPEND ${CMAKE_BINARY_DIR}/share/ OUTPUT_VARIABLE files)
   add_custom_command(OUTPUT ${files} DEPENDS ${tool} ${script} VERBATIM
     COMMAND ${DLC_PYTHON} ${script} $<TARGET_FILE:${tool}> ${PROJECT_VERSION} ${purpose} ${CMAKE_BINARY_DIR})

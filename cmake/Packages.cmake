@@ -1,5 +1,5 @@
 # Debian packages, one for each component of Install.cmake; scripts/package.sh makes them.
-#   dlc_package(COMPONENT NAME SECTION DEPENDS SUMMARY DESCRIPTION)
+#   dlc_package(COMPONENT NAME SECTION DEPENDS SUMMARY DESCRIPTION PART...)   PART: as Notices.cmake has them, in doc/NAME/copyright
 # What runs on older systems depends on what those have: dpkg-shlibdeps would ask for the C library of this one, which has no
 # libpthread of its own any more. It is asked for the compiler, which is for this system alone.
 set(CPACK_GENERATOR DEB)
@@ -23,31 +23,38 @@ macro(dlc_package component name section depends summary description)
   set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section})
   set(CPACK_DEBIAN_${key}_PACKAGE_DEPENDS "${depends}")
   set(CPACK_DEBIAN_${key}_DESCRIPTION "${summary}\n${description}")
-  install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright COMPONENT ${component})
+  dlc_notices(${CMAKE_BINARY_DIR}/notices/${name} ${CMAKE_SOURCE_DIR}/LICENSE ${ARGN})
+  install(FILES ${CMAKE_BINARY_DIR}/notices/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright COMPONENT ${component})
 endmacro()
 
 dlc_package(runtime libdlc0 libs "${old_systems}, libstdc++6 (>= 8), libminizip1, zlib1g" "runtime of neural networks that dlc compiled"
-  "A C++ and C library that loads what dlc compiled, runs it and trains it.\nIt needs no LLVM and no framework.")
+  "A C++ and C library that loads what dlc compiled, runs it and trains it.\nIt needs no LLVM and no framework."
+  nlohmann-json xxHash libstdc++)
 dlc_package(tools dlc-run science "${old_systems}" "trains and runs neural networks that dlc compiled"
-  "dlc-run trains, evaluates, measures and inspects modules that dlc wrote, on\nthis machine or on several. It needs no LLVM and no library of dlc.")
+  "dlc-run trains, evaluates, measures and inspects modules that dlc wrote, on\nthis machine or on several. It needs no LLVM and no library of dlc."
+  CLI11 nlohmann-json xxHash zlib minizip libstdc++)
 dlc_package(development libdlc-dev libdevel "libdlc0 (= ${PROJECT_VERSION})" "headers of the runtime of dlc"
-  "What a program needs to train and run neural networks in itself: headers,\nwhat CMake and pkg-config read, and libdlc.a.")
+  "What a program needs to train and run neural networks in itself: headers,\nwhat CMake and pkg-config read, and libdlc.a."
+  nlohmann-json xxHash)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libminizip-dev, zlib1g-dev")
 if(TARGET dlc_cuda)
   dlc_package(cuda libdlc-cuda libs "${old_systems}" "CUDA devices for the runtime of dlc"
-    "libdlc0 and dlc-run open it for modules that were compiled for CUDA. The\ndriver and, where a module calls them, cuBLASLt, cuDNN and NCCL are NVIDIA's.")
+    "libdlc0 and dlc-run open it for modules that were compiled for CUDA. The\ndriver and, where a module calls them, cuBLASLt, cuDNN and NCCL are NVIDIA's."
+    cudart xxHash libstdc++)
   set(CPACK_DEBIAN_CUDA_PACKAGE_ENHANCES "libdlc0, dlc-run")
 endif()
 # Open MPI's package has another name in each Debian, and one and the same interface in all.
 if(TARGET dlc_mpi)
   dlc_package(mpi libdlc-mpi libs "${old_systems}, libopenmpi3 | libopenmpi40" "training on several ranks for the runtime of dlc"
-    "libdlc0 and dlc-run open it to sum gradients over ranks by Open MPI.")
+    "libdlc0 and dlc-run open it to sum gradients over ranks by Open MPI."
+    libstdc++)
   set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
   set(CPACK_DEBIAN_MPI_PACKAGE_ENHANCES "libdlc0, dlc-run")
 endif()
 if(DLC_COMPILER)
   dlc_package(compiler dlc devel "dlc-run (= ${PROJECT_VERSION})" "ahead-of-time compiler for training neural networks"
-    "dlc compiles a neural network and its training step into one library of\nnative kernels, which dlc-run or a program of one's own trains.")
+    "dlc compiles a neural network and its training step into one library of\nnative kernels, which dlc-run or a program of one's own trains."
+    CLI11 nlohmann-json xxHash minizip LLD)
   find_program(DLC_SHLIBDEPS dpkg-shlibdeps)
   mark_as_advanced(DLC_SHLIBDEPS)
   if(DLC_SHLIBDEPS)

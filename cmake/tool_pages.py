@@ -3,10 +3,11 @@
 its commands, and, of a flag that takes one of a few words, what it says of a wrong one.
 
 usage: tool_pages.py TOOL VERSION PURPOSE OUT
-    PURPOSE is what the tool does, in a line without a full stop. Into OUT go share/man/man1/TOOL.1,
+    PURPOSE is what the tool does, in a line without a full stop. Into OUT go share/man/man1/TOOL.1.gz,
     share/bash-completion/completions/TOOL, share/zsh/vendor-completions/_TOOL and share/fish/vendor_completions.d/TOOL.fish.
 """
 import dataclasses
+import gzip
 import os
 import re
 import subprocess
@@ -257,7 +258,8 @@ def zsh_arguments(tool, command):
             lines.append(quoted(f"{repeated}{name}{sign}[{zsh_text(flag.text)}]{value}"))
     for place in command.places:
         last = place is command.places[-1]
-        lines.append(quoted(f"{'*' if last else ''}:{zsh_text(place.names[0])}:{zsh_files(place)}"))
+        action = zsh_files(place).strip() or "( )"  # with no action there would be no flags either
+        lines.append(quoted(f"{'*' if last else ''}:{zsh_text(place.names[0])}:{action}"))
     return " \\\n        ".join(["_arguments -s", *lines])
 
 
@@ -273,6 +275,12 @@ _{tool}() {{
   local -a commands=(
     {described}
   )
+  # Behind -- stands a command of its own, and its words.
+  local -i dashes=$words[(I)--]
+  if ((dashes > 1 && dashes < CURRENT)); then
+    words=($words[1] $words[dashes+1,-1])
+    ((CURRENT -= dashes - 1))
+  fi
   if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then _describe command commands; fi
   case $words[2] in
 {cases}
@@ -284,6 +292,21 @@ _{tool} "$@"
 """
 
 
+FISH_DATA = r"""# A kind of data, and behind it a file.
+function __%s_data
+  set -l word (commandline -ct)
+  if string match -q '*:*' -- $word
+    set -l kind (string replace -r ':.*' ':' -- $word)
+    for file in (__fish_complete_path (string replace -r '^[^:]*:' '' -- $word))
+      echo $kind$file
+    end
+  else
+    printf '%%s\n' $argv
+  end
+end
+"""
+
+
 def fish_files(flag):
     kinds = {None: "-x", "": "-r -F", "/": "-x -a '(__fish_complete_directories)'"}
     return kinds.get(flag.files) or f"-x -a '(__fish_complete_suffix {flag.files})'"
@@ -292,6 +315,8 @@ def fish_files(flag):
 def fish_completion(tool, commands):
     names = " ".join(c.name for c in commands[1:])
     lines = [f"# Completion of {tool} for fish, made from its help.", f"complete -c {tool} -f"]
+    if any(flag.value == "DATA" for command in commands for flag in command.flags):
+        lines.insert(1, FISH_DATA % tool)
     for command in commands[1:]:
         lines.append(f"complete -c {tool} -n __fish_use_subcommand -a {command.name} -d {quoted(command.about)}")
     for command in commands:
@@ -299,7 +324,8 @@ def fish_completion(tool, commands):
         start = f"complete -c {tool} -n {quoted(seen)}"
         for flag in command.flags:
             switches = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
-            value = "" if not flag.value else f" -x -a {quoted(' '.join(flag.words))}" if flag.words else " " + fish_files(flag)
+            words = f"(__{tool}_data {' '.join(flag.words)})" if flag.value == "DATA" else " ".join(flag.words)
+            value = "" if not flag.value else f" -x -a {quoted(words)}" if words else " " + fish_files(flag)
             lines.append(f"{start} {switches}{value} -d {quoted(flag.text)}")
         ending = endings(command.places)
         if ending:
@@ -310,15 +336,16 @@ def fish_completion(tool, commands):
 def main():
     program, version, purpose, out = sys.argv[1:]
     tool, commands = os.path.basename(program), read_tool(program)
-    pages = {f"man/man1/{tool}.1": manual_page(tool, version, purpose, commands),
+    pages = {f"man/man1/{tool}.1.gz": manual_page(tool, version, purpose, commands),
              f"bash-completion/completions/{tool}": bash_completion(tool, commands),
              f"zsh/vendor-completions/_{tool}": zsh_completion(tool, commands),
              f"fish/vendor_completions.d/{tool}.fish": fish_completion(tool, commands)}
     for name, text in pages.items():
         path = os.path.join(out, "share", name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        content = text.encode()
+        with open(path, "wb") as file:  # without a time, as Debian wants it
+            file.write(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
 
 
 if __name__ == "__main__":

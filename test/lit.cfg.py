@@ -79,6 +79,11 @@ for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
         config.available_features.add(feature)
     else:
         lit_config.note(f"{feature}: no {path} in {config.reference_data}, the tests that need it are left out")
+for shell in ("zsh", "fish"):
+    if shutil.which(shell, path=config.environment["PATH"]):
+        config.available_features.add(shell)
+    else:
+        lit_config.note(f"{shell}: none here, its completion is not tried; scripts/install-deps.sh brings it")
 # Where the allocator is the sanitizer's, none can be put before it.
 if "-fsanitize" in config.cxx_flags:
     config.available_features.add("sanitizers")

@@ -1,8 +1,9 @@
 // Times what a program pays for a Run beside the entry that it runs: from opening a module to the
-// end of its first step, and step() beside the same entry in a Context, in turns. Zeros are what it
-// trains on.
+// end of its first step, and step() from C++ and from C beside the same entry in a Context, in
+// turns. Zeros are what it trains on.
 //
 // usage: bench-embed MODULE.so [STEPS [ROUNDS]]     a line of JSON
+#include "dlc/c.h"
 #include "dlc/context.h"
 #include "dlc/run.h"
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,31 @@ struct Batch {
   }
 };
 
+using CRun = std::unique_ptr<dlc_run, dlc_status (*)(dlc_run *)>;
+
+CRun openInC(const char *path) {
+  dlc_options options = {};
+  options.size = sizeof(options);
+  options.module = path;
+  options.batches_per_epoch = 1'000'000;
+  dlc_run *run = nullptr;
+  dlc_run_open(&options, &run);
+  return {run, dlc_run_free};
+}
+
+std::vector<dlc_array> inC(const std::vector<Array> &arrays) {
+  std::vector<dlc_array> all;
+  for (const Array &array : arrays) {
+    dlc_array &own = all.emplace_back();
+    own.name = array.name.c_str();
+    own.dtype = array.dtype;
+    own.rank = static_cast<uint32_t>(array.shape.size());
+    std::ranges::copy(array.shape, own.shape);
+    own.data = array.data;
+  }
+  return all;
+}
+
 Status measure(const char *path, int steps, int rounds) {
   const double begin = now();
   auto opened = Run::open({.module = path, .batches = {.perEpoch = 1'000'000}});
@@ -64,28 +91,42 @@ Status measure(const char *path, int steps, int rounds) {
                                             entry.inputs[i].type.logicalBytes()});
         !bound.ok())
       return bound;
-  std::vector<double> ofRun, ofContext, beyond;
+  const CRun runOfC = openInC(path);
+  const std::vector<dlc_array> arrays = inC(batch.arrays);
+  auto step = [&](int which) {
+    switch (which) {
+    case 0:
+      return run.step(batch.arrays).takeStatus();
+    case 1:
+      return (*context)->run();
+    default:
+      return dlc_run_step(runOfC.get(), arrays.data(), arrays.size()) == DLC_OK
+                 ? Status()
+                 : Status(StatusCode::Failed, dlc_message());
+    }
+  };
+  std::vector<double> ofRun, ofContext, beyond, beyondInC;
   for (int round = 0; round < rounds; ++round) {
-    double seconds[2];
-    for (int turn = 0; turn < 2; ++turn) {
-      const int which = (turn + round) % 2;
+    constexpr int turns = 3;
+    double seconds[turns];
+    for (int turn = 0; turn < turns; ++turn) {
+      const int which = (turn + round) % turns;
       const double start = now();
-      for (int i = 0; i < steps; ++i) {
-        Status ran = which == 0 ? run.step(batch.arrays).takeStatus() : (*context)->run();
-        if (!ran.ok())
+      for (int i = 0; i < steps; ++i)
+        if (Status ran = step(which); !ran.ok())
           return ran;
-      }
       seconds[which] = (now() - start) / steps;
     }
     ofRun.push_back(seconds[0] * 1e6);
     ofContext.push_back(seconds[1] * 1e6);
     beyond.push_back((seconds[0] - seconds[1]) * 1e6);
+    beyondInC.push_back((seconds[2] - seconds[1]) * 1e6);
   }
   std::printf(
       "{\"model\": \"%s\", \"first_step_ms\": %.3f, \"step_us\": %.3f, \"context_us\": %.3f, "
-      "\"beyond_us\": %.3f, \"steps\": %d, \"rounds\": %d}\n",
+      "\"beyond_us\": %.3f, \"c_beyond_us\": %.3f, \"steps\": %d, \"rounds\": %d}\n",
       std::string(plan.model).c_str(), firstStep * 1e3, median(ofRun), median(ofContext),
-      median(beyond), steps, rounds);
+      median(beyond), median(beyondInC), steps, rounds);
   return {};
 }
 

@@ -1,11 +1,12 @@
 """Times what Python pays for a step and for an inference of one sample. Zeros are what it trains on; bench-embed times the same step from
-C++.
+C++ and C. With --beside, in turns with the same entries as `dlc-run bench` times them.
 
-usage: embed.py MODULE.so [STEPS [ROUNDS]]     a line of JSON
+usage: embed.py [--beside DLC_RUN] MODULE.so [STEPS [ROUNDS]]     a line of JSON
 """
+import argparse
 import json
 import statistics
-import sys
+import subprocess
 import time
 
 import numpy
@@ -13,18 +14,29 @@ import numpy
 import dlc
 
 
-def median_us(function, arrays, steps, rounds):
-    seconds = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(steps):
-            function(arrays)
-        seconds.append((time.perf_counter() - start) / steps)
-    return statistics.median(seconds) * 1e6
+def microseconds(function, arrays, steps):
+    start = time.perf_counter()
+    for _ in range(steps):
+        function(arrays)
+    return (time.perf_counter() - start) / steps * 1e6
+
+
+def bench(tool, module, kind, steps):
+    """The median of the module's first entry of this kind, in microseconds."""
+    def ask(*command):
+        return json.loads(subprocess.run([tool, *command, "--json"], check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+    entry = next(entry["name"] for entry in ask("inspect", module)["entries"] if entry["kind"] == kind)
+    return ask("bench", module, "--entry", entry, "--steps", str(steps))["median_ms"] * 1e3
 
 
 def main():
-    module, steps, rounds = sys.argv[1], *map(int, [*sys.argv[2:], *(100, 7)[len(sys.argv) - 2:]])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--beside")
+    parser.add_argument("module")
+    parser.add_argument("steps", nargs="?", type=int, default=100)
+    parser.add_argument("rounds", nargs="?", type=int, default=7)
+    given = parser.parse_args()
     batch = {}
 
     def zeros(epoch, number, inputs):
@@ -32,13 +44,21 @@ def main():
         return batch
 
     start = time.perf_counter()
-    run = dlc.Run(module, zeros, batches_per_epoch=1_000_000, steps=1)
+    run = dlc.Run(given.module, zeros, batches_per_epoch=1_000_000, steps=1)
     run.train(progress=False)
-    first = time.perf_counter() - start
+    figures = {"module": given.module, "first_step_ms": round((time.perf_counter() - start) * 1e3, 3)}
     sample = {name: array[:1] for name, array in batch.items() if array.dtype.kind == "f"}
-    print(json.dumps({"module": module, "first_step_ms": round(first * 1e3, 3),
-                      "step_us": round(median_us(run.step, batch, steps, rounds), 3),
-                      "predict_us": round(median_us(run.predict, sample, steps, rounds), 3), "steps": steps, "rounds": rounds}))
+    for name, kind, function, arrays in [("step", "train", run.step, batch), ("predict", "infer", run.predict, sample)]:
+        own, tool = [], []
+        for _ in range(given.rounds):
+            own.append(microseconds(function, arrays, given.steps))
+            if given.beside:
+                tool.append(bench(given.beside, given.module, kind, given.steps))
+        figures[f"{name}_us"] = round(statistics.median(own), 3)
+        if tool:
+            figures[f"{name}_tool_us"] = round(statistics.median(tool), 3)
+            figures[f"{name}_beyond_us"] = round(statistics.median(mine - its for mine, its in zip(own, tool)), 3)
+    print(json.dumps({**figures, "steps": given.steps, "rounds": given.rounds}))
 
 
 if __name__ == "__main__":

@@ -154,7 +154,8 @@ class Run:
 
     def step(self, batch: Arrays) -> Metrics:
         """Trains on one batch: an array for each input of the entry that trains, of its dtype, and its shape but for axes of extent 1.
-        Returns losses and metrics. Nothing is evaluated and nothing written; among ranks all call it together."""
+        Returns losses and metrics. Nothing is evaluated and nothing written. Among ranks all call it together, and one that has no batch
+        left gives {}, as long as another one has some: means are over those that have one, and where none has, there are no metrics."""
         return self._run.step(batch)
 
     def evaluate(self, data: str | Arrays | None = None) -> Metrics:

@@ -5,7 +5,7 @@ import unittest
 import numpy
 
 import dlc
-from support import HERE, WORK, Case, samples
+from support import HERE, WORK, Case, batches, samples
 
 RANKS = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "0"))
 
@@ -51,13 +51,35 @@ class Together(Case):
             numpy.testing.assert_allclose(run.weights, share @ weights, rtol=1e-5, atol=1e-7)
             self.assertEqual(len({w.tobytes() for w in MPI.COMM_WORLD.allgather(run.weights)}), 1)
 
-    def test_data_parallel(self):
+    def module_of_ranks(self):
         from mpi4py import MPI
 
         module = MPI.COMM_WORLD.bcast(str(WORK / "ranks.so"))
         if MPI.COMM_WORLD.rank == 0:
             dlc.compile(HERE / "small.dl", module, flags=["--data-parallel"])
         MPI.COMM_WORLD.barrier()
+        return module
+
+    def test_uneven(self):
+        """Ranks without a batch go on with the others: here with rank 0, which makes what it makes alone, running statistics too."""
+        from mpi4py import MPI
+
+        module = self.module_of_ranks()
+        alone = dlc.Run(module, threads=1, seed=1)
+        with dlc.Ranks(MPI.COMM_WORLD) as ranks:
+            run = dlc.Run(module, threads=1, seed=1, ranks=ranks)
+            for batch in batches(samples()):
+                metrics = run.step(batch if ranks.rank == 0 else {})
+                self.assertEqual(metrics["loss"], alone.step(batch)["loss"])
+            self.assertEqual(run.step({}), {})
+            self.assertEqual(run.progress.step, 8)
+            self.assertEqual(run.weights.tobytes(), alone.weights.tobytes())
+            self.assertEqual(len(run.step(batch)), 3)
+
+    def test_data_parallel(self):
+        from mpi4py import MPI
+
+        module = self.module_of_ranks()
         run = dlc.Run(module, samples(), threads=1, ranks=MPI.COMM_WORLD.Dup())
         run.train(progress=False)
         self.assertEqual(run.progress.step, 2 * 64 // 8 // RANKS)

@@ -10,6 +10,7 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace dlc::runtime {
@@ -21,19 +22,32 @@ inline Status present(const void *pointer, std::string_view what) {
   return pointer ? Status() : invalid(what, " is NULL");
 }
 
+/// sizeof in the first version, which programs that were compiled against it pass.
+template <typename Struct> inline constexpr size_t firstSize = sizeof(Struct);
+template <> inline constexpr size_t firstSize<dlc_options> = offsetof(dlc_options, seed_given);
+template <> inline constexpr size_t firstSize<dlc_observer> = offsetof(dlc_observer, on_checkpoint);
+
 /// Fails if `size`, which a struct of the caller's begins with, cannot be its own; of a later
-/// version's, only zeros may stand behind what this version knows. There is no earlier version
-/// whose structs are shorter.
+/// version's, only zeros may stand behind what this version knows.
 template <typename Struct> Status checkSize(const Struct *given, std::string_view name) {
   DLC_TRY(present(given, name));
   constexpr size_t longest = 4096;
-  if (given->size < sizeof(Struct) || given->size > longest)
+  if (given->size < firstSize<Struct> || given->size > longest)
     return invalid("`size` of ", name, " is ", given->size, ": expected sizeof, ", sizeof(Struct));
   const auto *bytes = reinterpret_cast<const char *>(given);
-  if (std::any_of(bytes + sizeof(Struct), bytes + given->size, [](char c) { return c != 0; }))
+  const size_t known = std::min(sizeof(Struct), given->size);
+  if (std::any_of(bytes + known, bytes + given->size, [](char c) { return c != 0; }))
     return unsupported(name, ": has a field set that this version of the library, ", DLC_VERSION,
                        ", does not know");
   return {};
+}
+
+/// A struct of the caller's as this version has it: zero where the caller's has no such field.
+template <typename Struct> Result<Struct> structOf(const Struct *given, std::string_view name) {
+  DLC_TRY(checkSize(given, name));
+  Struct taken = {};
+  std::memcpy(&taken, given, std::min(sizeof(Struct), given->size));
+  return taken;
 }
 
 /// `To` is Array for a dlc_array, OutputArray for a dlc_output. `of` is for messages.

@@ -14,10 +14,10 @@ dlc_status openRanks(const dlc_ranks_options *given, dlc_ranks **out, const Open
     *out = nullptr;
     RanksOptions options;
     if (given) {
-      DLC_TRY(checkSize(given, "dlc_ranks_options"));
-      if (given->timeout != 0)
-        options.timeout = given->timeout;
-      options.log = logOf(given->log, given->user);
+      DLC_TRY_ASSIGN(taken, structOf(given, "dlc_ranks_options"));
+      if (taken.timeout != 0)
+        options.timeout = taken.timeout;
+      options.log = logOf(taken.log, taken.user);
     }
     DLC_TRY_ASSIGN(ranks, open(options));
     *out = static_cast<dlc_ranks *>(addHandle(std::make_unique<RanksHandle>(std::move(ranks))));

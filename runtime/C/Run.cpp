@@ -93,6 +93,18 @@ public:
     keep(object, report);
     call("`on_epoch` ", given.on_epoch, Calls::Evaluating, report.progress);
   }
+  void onCheckpoint(const std::string &) override {
+    call("`on_checkpoint` ", given.on_checkpoint, Calls::Reading, object.run->progress());
+  }
+  void onCheckpointFailed(const Status &reason) override {
+    if (given.on_checkpoint_failed)
+      call(
+          "`on_checkpoint_failed` ",
+          [&](auto... heard) {
+            return given.on_checkpoint_failed(heard..., withFieldsOfC(reason.message()).c_str());
+          },
+          Calls::Reading, object.run->progress());
+  }
   bool shouldStop() override {
     if (!failed.ok() || !given.should_stop)
       return !failed.ok();
@@ -111,7 +123,13 @@ public:
 private:
   void call(std::string_view name, dlc_observe callback, Calls allowed,
             const TrainingProgress &at) {
-    if (!callback || !failed.ok())
+    if (callback)
+      call<dlc_observe>(name, callback, allowed, at);
+  }
+  template <typename Callback>
+  void call(std::string_view name, const Callback &callback, Calls allowed,
+            const TrainingProgress &at) {
+    if (!failed.ok())
       return;
     const dlc_progress progress = progressOf(object, at);
     failed = called(name, *object.occupancy, allowed,
@@ -168,7 +186,8 @@ Result<RunOptions> optionsOf(const dlc_options &options,
   taken.test = std::move(test);
   taken.batches = batchesOf(options, occupancy);
   taken.augment = {.crop = options.augment_crop, .flip = options.augment_flip != 0};
-  taken.seed = unlessZero(options.seed);
+  if (options.seed != 0 || options.seed_given != 0)
+    taken.seed = options.seed;
   taken.epochs = unlessZero(options.epochs);
   taken.steps = unlessZero(options.steps);
   if (options.override_count != 0)
@@ -260,18 +279,19 @@ dlc_status dlc_run_open(const dlc_options *options, dlc_run **out_run) {
   if (!out_run)
     return refuse(DLC_INVALID_ARGUMENT, "out_run is NULL");
   *out_run = nullptr;
-  if (dlc_status bad = report(guarded([&] { return checkSize(options, "dlc_options"); })))
-    return bad;
+  const Result<dlc_options> given = guarded([&] { return structOf(options, "dlc_options"); });
+  if (!given.ok())
+    return report(given.status());
   HandleWork ranks;
-  if (options->ranks)
-    if (dlc_status refused = ranks.begin(options->ranks, HandleKind::Ranks, Calls::Everything))
+  if (given->ranks)
+    if (dlc_status refused = ranks.begin(given->ranks, HandleKind::Ranks, Calls::Everything))
       return refused;
   return report(guarded([&]() -> Status {
     auto object = std::make_unique<RunHandle>();
-    if (options->ranks)
+    if (given->ranks)
       object->occupancy = ranks.object().occupancy;
-    DLC_TRY_ASSIGN(taken, optionsOf(*options, object->occupancy));
-    if (options->ranks)
+    DLC_TRY_ASSIGN(taken, optionsOf(*given, object->occupancy));
+    if (given->ranks)
       taken.ranks = ranksOf(ranks).ranks;
     DLC_TRY_ASSIGN(run, Run::open(std::move(taken)));
     object->run = std::move(run);
@@ -292,8 +312,8 @@ dlc_status dlc_run_train(dlc_run *run, const dlc_observer *observer) {
   return inRun(run, Calls::Everything, [&](RunHandle &object) -> Status {
     dlc_observer given = {};
     if (observer) {
-      DLC_TRY(checkSize(observer, "dlc_observer"));
-      given = *observer;
+      DLC_TRY_ASSIGN(taken, structOf(observer, "dlc_observer"));
+      given = taken;
     }
     Observer hears(object, run, given);
     DLC_TRY(object.run->train({&hears}));
@@ -359,9 +379,9 @@ dlc_status dlc_run_set(dlc_run *run, const char *setting, double value) {
 dlc_status dlc_run_progress(dlc_run *run, dlc_progress *out_progress) {
   return inRun(run, Calls::Reading, [&](RunHandle &object) -> Status {
     DLC_TRY(checkSize(out_progress, "dlc_progress"));
-    const size_t size = out_progress->size;
-    *out_progress = progressOf(object, object.run->progress());
-    out_progress->size = size;
+    dlc_progress now = progressOf(object, object.run->progress());
+    now.size = out_progress->size;
+    std::memcpy(out_progress, &now, std::min(sizeof(now), now.size));
     return {};
   });
 }

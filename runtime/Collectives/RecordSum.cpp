@@ -128,13 +128,18 @@ uint64_t bytesSent(dlc_collective kind, uint64_t bytes) {
 Result<Transport::Ticket> RecordSum::start(Transport &ranks, uint32_t channel, dlc_dtype dtype,
                                            std::span<std::byte> buffer, std::span<float> residual,
                                            Collective::Times *times) {
+  if (ranks.addsNothing())
+    std::ranges::fill(buffer, std::byte(0));
   if (kind == DLC_COLLECTIVE_SUM || ranks.ranks() == 1)
     return ranks.start({Collective::Kind::Sum, channel, dtype, buffer, times});
   numbers = {reinterpret_cast<float *>(buffer.data()), buffer.size() / sizeof(float)};
   const uint64_t piece = bytesSent(kind, buffer.size());
   packed.resize(piece * ranks.ranks());
-  for (size_t i = 0; i < numbers.size(); ++i)
-    residual[i] += numbers[i];
+  if (ranks.addsNothing())
+    residual = numbers; // Zeros leave nothing out.
+  else
+    for (size_t i = 0; i < numbers.size(); ++i)
+      residual[i] += numbers[i];
   std::byte *const own = packed.data() + piece * ranks.rank();
   if (kind == DLC_COLLECTIVE_SUM_ONE_BIT)
     forEachBlock<OneBit>(residual, own, OneBit::pack);

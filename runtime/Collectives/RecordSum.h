@@ -22,7 +22,7 @@ public:
   explicit RecordSum(dlc_collective kind) : kind(kind) {}
 
   /// Starts a sum over `buffer`, of elements of `dtype`. `residual`: by element, what the sums so
-  /// far have left out; not looked at where nothing is compressed.
+  /// far have left out; not looked at where nothing is compressed, or this rank adds nothing.
   Result<Transport::Ticket> start(Transport &ranks, uint32_t channel, dlc_dtype dtype,
                                   std::span<std::byte> buffer, std::span<float> residual,
                                   Collective::Times *times);

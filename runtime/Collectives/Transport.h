@@ -93,6 +93,11 @@ public:
   /// Says why this process is about to end, for messages of others.
   virtual void setReason([[maybe_unused]] std::string_view reason) {}
 
+  /// Whether this rank adds zeros to the sums of plans, and leaves their residuals as they are: it
+  /// has nothing to add (RecordSum). Set by the thread that starts them.
+  bool addsNothing() const { return nothing; }
+  void setAddsNothing(bool adds) { nothing = adds; }
+
   // In terms of start() and wait(), on the control channel.
 
   Status run(const Collective &collective);
@@ -110,6 +115,9 @@ public:
   Status distribute(const std::vector<std::string> &all, std::span<std::byte> mine);
   /// Whether all ranks have the bytes that rank 0 has. As cheap for thousands of ranks as for two.
   Result<bool> isSame(std::span<const std::byte> mine);
+
+private:
+  bool nothing = false;
 };
 
 /// What a rank is at while this lives; it computes before and behind it.

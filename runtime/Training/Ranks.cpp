@@ -172,6 +172,17 @@ Status shareResiduals(Transport &ranks, const CarriedStates &all, State &state) 
   return {};
 }
 
+Result<unsigned> countBatches(Transport &ranks, const Status &own, bool has) {
+  double counts[] = {double(own.ok() && has), double(!own.ok())};
+  if (ranks.ranks() > 1)
+    DLC_TRY(ranks.sum(counts));
+  if (!own.ok())
+    return Status(own.code(), own.message());
+  if (counts[1] != 0)
+    return failure(StatusCode::Failed, "the batch of another rank was refused");
+  return static_cast<unsigned>(counts[0]);
+}
+
 Status averageVariable(Transport &ranks, State &state, size_t index, double weight, double all) {
   const TensorType &type = state.module()->plan().variables[index].type;
   const uint64_t size = dtypeSize(type.dtype);
@@ -179,21 +190,25 @@ Status averageVariable(Transport &ranks, State &state, size_t index, double weig
   std::vector<double> numbers(type.elementCount());
   DLC_TRY(state.read(index, value));
   for (size_t k = 0; k < numbers.size(); ++k)
-    numbers[k] = weight * loadElement(type.dtype, value.data() + k * size);
+    numbers[k] = weight == 0 ? 0 : weight * loadElement(type.dtype, value.data() + k * size);
   DLC_TRY(ranks.sum(numbers));
   for (size_t k = 0; k < numbers.size(); ++k)
     storeElement(type.dtype, numbers[k] / all, value.data() + k * size);
   return state.write(index, value);
 }
 
-Status averageStatistics(Transport &ranks, State &state) {
+Status averageStatistics(Transport &ranks, State &state, double weight, double all) {
   if (ranks.ranks() == 1)
     return {};
   const std::vector<VariableInfo> &variables = state.module()->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].role == DLC_ROLE_STATISTIC && !isWhole(variables[i].type.dtype))
-      DLC_TRY(averageVariable(ranks, state, i, 1, ranks.ranks()));
+      DLC_TRY(averageVariable(ranks, state, i, weight, all));
   return {};
+}
+
+Status averageStatistics(Transport &ranks, State &state) {
+  return averageStatistics(ranks, state, 1, ranks.ranks());
 }
 
 /// Whether a record of `entry` writes to a variable.
@@ -277,13 +292,15 @@ std::string compressionWarning(const Plan &plan, unsigned ranks) {
                 " ranks; they save some among up to ", 2 * exact / compressed);
 }
 
-Status scaleByRanks(Context &context) {
-  const State &state = *context.state();
-  const double count = state.device()->ranks().ranks();
-  for (const auto &[name, value] : {std::pair(ranksScale, 1 / count), {ranksCount, count}})
-    if (state.module()->plan().findScalar(name))
+Status scaleByRanks(Context &context, unsigned count) {
+  for (const auto &[name, value] : {std::pair(ranksScale, 1.0 / count), {ranksCount, count}})
+    if (context.state()->module()->plan().findScalar(name))
       DLC_TRY(context.setScalar(name, value));
   return {};
+}
+
+Status scaleByRanks(Context &context) {
+  return scaleByRanks(context, context.state()->device()->ranks().ranks());
 }
 
 /// Of the name of a machine.

@@ -39,11 +39,17 @@ Status scatterStates(Transport &ranks, const CarriedStates &all, State &state);
 /// goes on from: sums bring in all, as before, what had been left out of a mean over the ranks.
 Status shareResiduals(Transport &ranks, const CarriedStates &all, State &state);
 
+/// How many ranks have a batch, `has` being whether this one does. Fails on all ranks if `own` has
+/// failed on one of them, which keeps its failure.
+Result<unsigned> countBatches(Transport &ranks, const Status &own, bool has);
+
 /// Makes variable number `index`, of floats, the mean over the ranks, each counting `weight` times;
-/// `all` is the sum of their weights.
+/// `all` is the sum of their weights. With weight 0 its own value may be anything.
 Status averageVariable(Transport &ranks, State &state, size_t index, double weight, double all);
 
-/// Makes each statistic, of floats, the mean over the ranks.
+/// Makes each statistic, of floats, the mean over the ranks, weighted as in averageVariable().
+Status averageStatistics(Transport &ranks, State &state, double weight, double all);
+/// All ranks count alike.
 Status averageStatistics(Transport &ranks, State &state);
 
 /// Makes each sum of gradients that `accumulate` adds to the mean over the ranks: what they have
@@ -62,7 +68,8 @@ std::string compressionWarning(const Plan &plan, unsigned ranks);
 /// f64, their number.
 inline constexpr std::string_view ranksScale = "ranks.scale", ranksCount = "ranks.count";
 
-/// Writes them for the ranks of the context's device, where its module has them.
+/// Writes them, where the context's module has them, for `count` ranks or all of its device.
+Status scaleByRanks(Context &context, unsigned count);
 Status scaleByRanks(Context &context);
 
 /// How many threads this rank has cores and time for, beside those that share them with it.

@@ -177,8 +177,11 @@ Result<StepReport> Run::step(std::span<const Array> arrays) {
   return guarded([&]() -> Result<StepReport> {
     DLC_TRY(impl->checkProcess());
     DLC_TRY(impl->needTrainer());
-    DLC_TRY_ASSIGN(batch, batchOf(impl->trainer->entry(), arrays));
-    return impl->trainer->step(batch);
+    const EntryInfo &entry = impl->trainer->entry();
+    const bool none = arrays.empty() && !entry.inputs.empty() && impl->ranks->ranks() > 1;
+    const Result<Batch> batch = none ? Batch() : batchOf(entry, arrays);
+    DLC_TRY_ASSIGN(having, countBatches(*impl->ranks, batch.status(), !none));
+    return impl->trainer->step(none ? nullptr : &*batch, having);
   });
 }
 
@@ -285,6 +288,11 @@ void Run::setEpochs(uint64_t epochs) {
   impl->options.epochs = epochs;
   if (impl->trainer)
     impl->trainer->setEpochs(epochs);
+}
+
+const std::optional<StepReport> &Run::lastStep() const {
+  static const std::optional<StepReport> none;
+  return impl->trainer ? impl->trainer->lastStep() : none;
 }
 
 std::optional<uint64_t> Run::lastSaved() const {

@@ -33,6 +33,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   const Plan &plan = trainer->state->module()->plan();
   trainer->position = start;
   trainer->countsRanks = trainer->ranks().ranks() > 1;
+  trainer->having = trainer->ranks().ranks();
   trainer->epochTarget = epochsOf(plan, options.epochs);
   DLC_TRY(trainer->prepareSteps());
   DLC_TRY(trainer->applyOverrides());
@@ -70,6 +71,8 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
 }
 
 Status Trainer::allocateFilled() {
+  filled.clear();
+  own.inputs.clear();
   for (const ValueInfo &input : entry().inputs) {
     const uint64_t bytes = input.type.logicalBytes();
     HostMemory block = HostMemory::allocate(bytes);
@@ -288,7 +291,7 @@ Status Trainer::evaluationFailure(Status reason) const {
 Status Trainer::startBatch(const Batch &batch) {
   const uint64_t number = position.step + inFlight.size();
   ranks().setStep(number + 1);
-  StartedBatch started{static_cast<uint64_t>(batch.valid) * ranks().ranks(), {}};
+  StartedBatch started{static_cast<uint64_t>(entry().batch) * having, {}};
   for (Step &step : steps) {
     if ((number + 1) % step.every != 0)
       continue;
@@ -347,6 +350,10 @@ Result<StepReport> Trainer::finishOldest(TrainObserver *observer) {
   for (Step *step : batch.ran) {
     Status finished = step->context->finish();
     step->batchSums.clear();
+    if (ranks().addsNothing()) {
+      DLC_TRY(std::move(finished).in(concat("step ", position.step + 1)));
+      continue;
+    }
     // A loss that is not finite says more than the gradients that it makes so.
     if (finished.code() == StatusCode::Failed && step->batchSums.add(*step->context).ok())
       DLC_TRY(checkLoss(*step));
@@ -365,7 +372,8 @@ Result<StepReport> Trainer::finishOldest(TrainObserver *observer) {
   const double seconds = secondsSince(lastFinish);
   lastFinish = Clock::now();
   epochSeconds += seconds;
-  return stepReport(batch.samples, seconds);
+  lastReport = stepReport(batch.samples, seconds);
+  return *lastReport;
 }
 
 bool Trainer::wantsStop(TrainObserver &observer) const {
@@ -528,7 +536,62 @@ Status Trainer::beginEpoch() {
   return position.position == 0 ? state->reset(DLC_ROLE_STATE) : Status();
 }
 
-Result<StepReport> Trainer::step(const Batch &batch) {
+/// A rank's share of an accumulated mean would be that of the ranks that had each of its batches,
+/// and sums of other devices know nothing of zeros.
+Status Trainer::checkAllMayLack() const {
+  const Module &module = *state->module();
+  for (const Step &step : steps)
+    if (step.context->entry().kind == DLC_ENTRY_ACCUMULATE)
+      return unsupported(module.path(), ": accumulates gradients of several batches, so each rank "
+                                        "needs a batch in every step");
+  if (!state->device()->sharesHostMemory())
+    return unsupported("device ", state->device()->name(),
+                       ": each rank needs a batch in every step");
+  return {};
+}
+
+/// Where only some ranks have a batch, means are those over them. So that statistics are, too, they
+/// become equal on all ranks.
+Result<StepReport> Trainer::step(const Batch *batch, unsigned some) {
+  if (some == 0)
+    return StepReport{position, epochBatches(), epochTarget, 0, {}, epochMetrics(), 0};
+  if (some == ranks().ranks())
+    return stepOn(*batch);
+  DLC_TRY(checkAllMayLack());
+  having = some;
+  for (Step &step : steps)
+    DLC_TRY(scaleByRanks(*step.context, having));
+  Result<StepReport> report = batch ? stepOn(*batch) : stepOnNothing();
+  having = ranks().ranks();
+  for (Step &step : steps)
+    DLC_TRY(scaleByRanks(*step.context));
+  if (report.ok())
+    DLC_TRY(averageStatistics(ranks(), *state, batch ? 1 : 0, some));
+  return report;
+}
+
+/// Takes part in what the others do. What this rank carries to its next batch stays.
+Result<StepReport> Trainer::stepOnNothing() {
+  if (filled.empty())
+    DLC_TRY(allocateFilled());
+  for (HostMemory &block : filled)
+    std::fill_n(block.data(), block.size(), std::byte(0));
+  DLC_TRY(beginEpoch());
+  std::vector<std::pair<size_t, std::vector<std::byte>>> kept;
+  for (const Carried &carried : carriedBy(*state))
+    if (!carried.isResidual) {
+      kept.emplace_back(carried.index, carried.type.logicalBytes());
+      DLC_TRY(state->read(carried.index, kept.back().second));
+    }
+  ranks().setAddsNothing(true);
+  Result<StepReport> report = stepOn(own);
+  ranks().setAddsNothing(false);
+  for (const auto &[index, value] : kept)
+    DLC_TRY(state->write(index, value));
+  return report;
+}
+
+Result<StepReport> Trainer::stepOn(const Batch &batch) {
   DLC_TRY(beginEpoch());
   if (options.timeline)
     options.timeline->setStep(position.step + 1);

@@ -79,9 +79,12 @@ public:
   /// Trains to the end, or until `stop` is set.
   Status run(TrainObserver &observer, const std::atomic<bool> *stop = nullptr);
 
-  /// Trains on a batch of the caller's, which is bound as those of the first step's entry. After a
-  /// failure the next one begins anew.
-  Result<StepReport> step(const Batch &batch);
+  /// Trains on a batch of the caller's, which is bound as those of the first step's entry, or on
+  /// what the other ranks have where it is null; `having` of the ranks have one. After a failure
+  /// the next one begins anew.
+  Result<StepReport> step(const Batch *batch, unsigned having);
+  /// What the last batch reported; none before the first one.
+  const std::optional<StepReport> &lastStep() const { return lastReport; }
   /// What the batches of this trainer are bound to.
   const EntryInfo &entry() const { return steps[0].context->entry(); }
 
@@ -123,6 +126,9 @@ private:
   bool severalTrain() const;
   Status runEpoch(TrainObserver &observer);
   Status beginEpoch();
+  Status checkAllMayLack() const;
+  Result<StepReport> stepOn(const Batch &batch);
+  Result<StepReport> stepOnNothing();
   Status startBatch(const Batch &batch);
   Result<const Batch *> nextBatch();
   Result<const Batch *> fillBatch();
@@ -174,9 +180,13 @@ private:
   TrainOptions options;
   std::vector<Step> steps;
   std::deque<StartedBatch> inFlight;
+  /// Ranks that have a batch: all, but in steps of the caller's.
+  unsigned having = 1;
+  std::optional<StepReport> lastReport;
   std::chrono::steady_clock::time_point lastFinish;
   std::unique_ptr<BatchLoader> loader;
-  /// What the program fills, if it does: the inputs' blocks, and them as a batch.
+  /// What the program fills, or zeros of a rank that has no batch: the inputs' blocks, and them as
+  /// a batch.
   std::vector<HostMemory> filled;
   Batch own;
   std::unique_ptr<Evaluator> evaluator;

@@ -155,6 +155,8 @@ module dlc
     procedure :: on_step
     procedure :: on_epoch
     procedure :: should_stop
+    procedure :: on_checkpoint
+    procedure :: on_checkpoint_failed
   end type
 
   abstract interface
@@ -217,13 +219,15 @@ module dlc
     type(c_ptr) :: init_from = c_null_ptr, ranks = c_null_ptr
     integer(c_int64_t) :: check_ranks = 0
     type(c_funptr) :: log = c_null_funptr
+    integer(c_int) :: seed_given = 0
   end type
 
   type, bind(C) :: c_observer
     integer(c_size_t) :: size = 0
     type(c_ptr) :: user = c_null_ptr
     type(c_funptr) :: on_step = c_null_funptr, on_epoch = c_null_funptr, &
-        should_stop = c_null_funptr
+        should_stop = c_null_funptr, on_checkpoint = c_null_funptr, &
+        on_checkpoint_failed = c_null_funptr
   end type
 
   !> What the observer's callbacks reach.
@@ -595,6 +599,24 @@ contains
     status = merge(1_c_int, 0_c_int, reached%observer%should_stop(reached%run, progress))
   end function
 
+  integer(c_int) function checkpoint_hook(user, run, progress) bind(C, name='') result(status)
+    type(c_ptr), value :: user, run
+    type(dlc_progress), intent(in) :: progress
+    type(observed), pointer :: reached
+    call c_f_pointer(user, reached)
+    status = int(reached%observer%on_checkpoint(reached%run, progress), c_int)
+  end function
+
+  integer(c_int) function checkpoint_failed_hook(user, run, progress, reason) bind(C, name='') &
+      result(status)
+    type(c_ptr), value :: user, run, reason
+    type(dlc_progress), intent(in) :: progress
+    type(observed), pointer :: reached
+    call c_f_pointer(user, reached)
+    status = int(reached%observer%on_checkpoint_failed( &
+        reached%run, progress, text_at(reason, int(c_length(reason)))), c_int)
+  end function
+
   !> After a batch. A result other than 0 ends the training with DLC_FAILED.
   integer function on_step(self, run, progress)
     class(dlc_observer), intent(inout) :: self
@@ -617,6 +639,23 @@ contains
     type(dlc_run), intent(in) :: run
     type(dlc_progress), intent(in) :: progress
     should_stop = .false.
+  end function
+
+  !> After the checkpoint was written, on rank 0.
+  integer function on_checkpoint(self, run, progress)
+    class(dlc_observer), intent(inout) :: self
+    type(dlc_run), intent(in) :: run
+    type(dlc_progress), intent(in) :: progress
+    on_checkpoint = 0
+  end function
+
+  !> After it could not be, on rank 0: the training goes on, and the next one is tried.
+  integer function on_checkpoint_failed(self, run, progress, reason)
+    class(dlc_observer), intent(inout) :: self
+    type(dlc_run), intent(in) :: run
+    type(dlc_progress), intent(in) :: progress
+    character(*), intent(in) :: reason
+    on_checkpoint_failed = 0
   end function
 
   ! ------------------------------------------------------------------------------------------------
@@ -759,6 +798,7 @@ contains
     options%overwrite = is_set(overwrite)
     options%batches_per_epoch = given(batches_per_epoch)
     options%seed = given(seed)
+    options%seed_given = is_set(present(seed))
     options%epochs = given(epochs)
     options%steps = given(steps)
     options%checkpoint_every = given(checkpoint_every)
@@ -828,6 +868,8 @@ contains
     callbacks%on_step = c_funloc(step_hook)
     callbacks%on_epoch = c_funloc(epoch_hook)
     callbacks%should_stop = c_funloc(stop_hook)
+    callbacks%on_checkpoint = c_funloc(checkpoint_hook)
+    callbacks%on_checkpoint_failed = c_funloc(checkpoint_failed_hook)
     call settle(c_run_train(self%handle, c_loc(callbacks)), stat, message)
   end subroutine
 
@@ -838,7 +880,8 @@ contains
     call settle_with(c_run_stop(self%handle), 'the run is not open', stat, message)
   end subroutine
 
-  !> call run%step([dlc_array('image', x), dlc_array('label', y)])
+  !> call run%step([dlc_array('image', x), dlc_array('label', y)]); of a rank that has no batch left,
+  !> call run%step([dlc_array ::])
   subroutine run_step(self, batch, stat, message)
     class(dlc_run), intent(in) :: self
     type(dlc_array), intent(in) :: batch(:)

@@ -28,7 +28,8 @@
  * number. It must return: longjmp() out of it is not allowed.
  *
  * Structs that begin with `size` may grow at the end in later versions. Callers set it to sizeof,
- * and all that they do not use to zero, which means "as if it were not there".
+ * and all that they do not use to zero, which means "as if it were not there". What a program that
+ * was compiled earlier does not have is as if it were zero.
  *
  * Texts are UTF-8 and end with a zero. Arrays are row-major and without gaps.
  */
@@ -101,7 +102,8 @@ typedef enum dlc_severity {
 
 /* Hears a line, without the end of one; `line` lives until it returns. Called on the thread that
  * calls the library, and for warnings about ranks on one of the library's own; on rank 0 alone, but
- * for errors. Calls nothing of the library. */
+ * for errors, and for the warning that rank 0 is stopped, which is rank 1's. Of a checkpoint that
+ * could not be written dlc_observer hears. Calls nothing of the library. */
 typedef void (*dlc_log)(void *user, dlc_severity severity, const char *line);
 
 /* ----------------------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ typedef struct dlc_options {
   void *user;                 /* what `batches_fill` and `log` get */
 
   uint64_t seed;   /* of initial values, order and all that is drawn; 0: that of the checkpoint that
-                      is resumed, or 0 */
+                      is resumed, or 0; see `seed_given` */
   uint64_t epochs; /* in all, those before a resumption included; 0: the module's setting, or 1 */
   uint64_t steps;  /* at most so many batches in one call of dlc_run_train(); 0: no limit */
   const dlc_override *overrides;
@@ -204,6 +206,8 @@ typedef struct dlc_options {
   uint64_t check_ranks; /* compare the parameters of all ranks each so many batches;
                           0: before checkpoints alone */
   dlc_log log;          /* hears what there is to say until the run is freed */
+
+  int seed_given; /* whether `seed` is given where it is 0, so that no other is resumed */
 } dlc_options;
 
 /* Loads the module, opens the device, initialises or resumes, and checks all that can be checked
@@ -232,6 +236,9 @@ typedef struct dlc_progress {
 
 /* Hears how a run goes. Returns 0 to go on. */
 typedef int (*dlc_observe)(void *user, dlc_run *run, const dlc_progress *progress);
+/* Hears why something failed, in a line as dlc_message() has it, which lives until this returns. */
+typedef int (*dlc_observe_failure)(void *user, dlc_run *run, const dlc_progress *progress,
+                                   const char *reason);
 
 /* Each may be NULL. All may call what reads metrics and progress, and dlc_run_stop(). */
 typedef struct dlc_observer {
@@ -243,6 +250,9 @@ typedef struct dlc_observer {
   dlc_observe should_stop; /* before each batch, or behind each among several ranks; another number
                               than 0 ends the training as if it were complete, which is no failure
                               */
+  dlc_observe on_checkpoint;                /* after `checkpoint` was written; on rank 0 */
+  dlc_observe_failure on_checkpoint_failed; /* after it could not be, where the training goes on and
+                                               the next one is tried; on rank 0 */
 } dlc_observer;
 
 /* Trains up to `epochs`, or `steps` batches, evaluates after each epoch where there are test data,
@@ -261,7 +271,13 @@ DLC_API dlc_status dlc_run_stop(dlc_run *run);
 /* Trains on one batch of the caller's: an array for each input of the entry that trains, of its
  * dtype, and its shape but for axes of extent 1; read until the call returns. Rates follow the
  * module's schedule; one that counts epochs needs `batches_per_epoch`. Nothing is evaluated and
- * nothing written. All ranks call it together, each with a batch of its own. */
+ * nothing written.
+ * All ranks call it together, each with a batch of its own. One that has no more gives none, with
+ * `count` 0: it adds zeros to sums over ranks, and gradients, losses and statistics are means over
+ * the ranks that have a batch; learning rates are those of all ranks. Where no rank has one nothing
+ * is done, and dlc_progress has 0 samples. On CUDA, and with modules that accumulate gradients,
+ * each rank needs a batch: all return DLC_UNSUPPORTED. Where one rank's arrays do not fit all
+ * fail. */
 DLC_API dlc_status dlc_run_step(dlc_run *run, const dlc_array *batch, size_t count);
 
 /* Losses and metrics of the present weights on the test data, or on `count` arrays as `train` has

@@ -23,7 +23,9 @@ enum class Severity : uint8_t {
 };
 
 /// Hears a line. Called on the thread that calls the library, and for warnings about ranks on one
-/// of the library's own; on rank 0 alone, but for errors. Null: nobody hears.
+/// of the library's own; on rank 0 alone, but for errors, and for the warning that rank 0 is
+/// stopped, which is rank 1's. Null: nobody hears. Of a checkpoint that could not be written
+/// TrainObserver hears (train.h).
 using Log = std::function<void(Severity severity, std::string_view line)>;
 
 } // namespace dlc::runtime

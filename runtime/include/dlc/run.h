@@ -104,14 +104,22 @@ public:
   /// Trains up to `epochs`, or `steps` batches, evaluates after each epoch where there are test
   /// data, and writes the checkpoint. Fails with InvalidArgument where there are no training data;
   /// with Failed if a loss, a result or a variable is not finite; and with Io, at the end, if
-  /// checkpoints could not be written. Fails before the first step if another run of this machine
-  /// writes `checkpoint`, or has done so since open(). Afterwards it may be called again.
+  /// checkpoints could not be written: observers hear of each at once, `log` of none. Fails before
+  /// the first step if another run of this machine writes `checkpoint`, or has done so since
+  /// open(). Afterwards it may be called again.
   Status train(std::initializer_list<TrainObserver *> observers = {});
 
   /// Trains on one batch of the caller's: an array for each input of the entry that trains, of its
   /// type, and its shape but for axes of extent 1; read where it lies. Learning rates follow the
   /// module's schedule; one that counts epochs needs `batches.perEpoch`. Nothing is evaluated and
-  /// nothing written. All ranks call it together, each with a batch of its own.
+  /// nothing written.
+  ///
+  /// All ranks call it together, each with a batch of its own. One that has no more gives {}: it
+  /// adds zeros to sums over ranks, and gradients, losses and statistics are means over the ranks
+  /// that have a batch, what these alone would make of them; learning rates are those of all ranks.
+  /// Where no rank has one, nothing is done, and the report counts 0 samples. On CUDA, and with
+  /// modules that accumulate gradients, each rank needs a batch: all fail with Unsupported. Where
+  /// one rank's arrays do not fit all fail.
   Result<StepReport> step(std::span<const Array> batch);
 
   /// Losses and metrics of the present weights on the test data, or on `data`, each sample once;
@@ -156,6 +164,8 @@ public:
   /// Fails where train() could not write all checkpoints: says how many, and what the file holds.
   Status checkpointStatus() const;
   const TrainingProgress &progress() const;
+  /// What the last batch reported, of train() or of step(); none before the first one.
+  const std::optional<StepReport> &lastStep() const;
   /// Those that train() goes up to.
   uint64_t epochs() const;
   /// Sets them, as `epochs` does; on all ranks alike.

@@ -5,11 +5,14 @@ module heard
   implicit none
 
   type, extends(dlc_observer) :: listener
-    integer :: steps = 0, fails_at = -1, stops_at = -1
+    integer :: steps = 0, fails_at = -1, stops_at = -1, saved = 0
+    character(1000) :: removes = ''
   contains
     procedure :: on_step
     procedure :: on_epoch
     procedure :: should_stop
+    procedure :: on_checkpoint
+    procedure :: on_checkpoint_failed
   end type
 
   type, extends(dlc_batches) :: source
@@ -43,6 +46,7 @@ contains
     type(dlc_progress), intent(in) :: progress
     integer :: stat
     self%steps = self%steps + 1
+    if (self%steps == 1 .and. self%removes /= '') call execute_command_line('rm -r '//self%removes)
     if (progress%step == 1) call run%set('optimizer.learning_rate', 0.2d0)
     call run%save('/nowhere', stat)
     if (stat /= DLC_IN_USE) error stop 'a callback saved'
@@ -66,6 +70,23 @@ contains
     integer :: count
     count = run%metric_count()
     should_stop = progress%step == self%stops_at .and. count >= 0
+  end function
+
+  integer function on_checkpoint(self, run, progress)
+    class(listener), intent(inout) :: self
+    type(dlc_run), intent(in) :: run
+    type(dlc_progress), intent(in) :: progress
+    self%saved = self%saved + 1
+    on_checkpoint = merge(0, 1, progress%saved_step == progress%step)
+  end function
+
+  integer function on_checkpoint_failed(self, run, progress, reason)
+    class(listener), intent(inout) :: self
+    type(dlc_run), intent(in) :: run
+    type(dlc_progress), intent(in) :: progress
+    character(*), intent(in) :: reason
+    print '(a, i0, a)', 'step ', progress%step, ' was not saved: '//reason
+    on_checkpoint_failed = 3
   end function
 
   integer function fill(self, epoch, batch, inputs)
@@ -126,6 +147,18 @@ program everything
   call run%metric_table('loss', table)
   print '(a, i0)', 'table ', size(table)
   call run%close()
+  call run%close()
+
+  ! A seed that is 0 is one.
+  call run%open(module, seed=0, checkpoint=trim(folder)//'/fortran.safetensors', resume=.true., &
+                stat=stat, message=message)
+  print '(a, i0, 1x, a)', 'seed: ', stat, trim(message(len_trim(folder) + 1:))
+
+  ! A checkpoint that cannot be written, as its folder is gone.
+  call execute_command_line('mkdir '//trim(folder)//'/gone')
+  call run%open(module, data='idx:'//trim(folder)//'/data', seed=1, &
+                checkpoint=trim(folder)//'/gone/x')
+  call hears(-1, 5, removes=trim(folder)//'/gone')
   call run%close()
 
   ! A failure and an end on demand.
@@ -206,13 +239,16 @@ program everything
 
 contains
 
-  subroutine hears(fails_at, stops_at)
+  subroutine hears(fails_at, stops_at, removes)
     integer, intent(in) :: fails_at, stops_at
+    character(*), intent(in), optional :: removes
     type(listener) :: listens
     listens%fails_at = fails_at
     listens%stops_at = stops_at
+    if (present(removes)) listens%removes = removes
     message = ''
     call run%train(listens, stat, message)
     print '(a, i0, a, i0, 1x, a)', 'steps ', listens%steps, ' status ', stat, trim(message)
+    if (listens%saved > 0) print '(a, i0)', 'checkpoints ', listens%saved
   end subroutine
 end program

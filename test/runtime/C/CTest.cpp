@@ -375,7 +375,8 @@ TEST(C, StructsOfAnotherSize) {
   EXPECT_EQ(said(dlc_run_open(nullptr, &run)), "dlc_options is NULL");
   EXPECT_EQ(said(dlc_run_open(nullptr, nullptr)), "out_run is NULL");
   dlc_options options = folder.options();
-  for (size_t size : {size_t(0), size_t(8), sizeof(options) - 1, size_t(4097), SIZE_MAX}) {
+  constexpr size_t first = offsetof(dlc_options, seed_given);
+  for (size_t size : {size_t(0), size_t(8), first - 1, size_t(4097), SIZE_MAX}) {
     options.size = size;
     EXPECT_EQ(said(dlc_run_open(&options, &run)), "`size` of dlc_options is " +
                                                       std::to_string(size) + ": expected sizeof, " +
@@ -393,9 +394,17 @@ TEST(C, StructsOfAnotherSize) {
   EXPECT_EQ(said(dlc_run_open(&newer.known, &run), DLC_UNSUPPORTED),
             std::string("dlc_options: has a field set that this version of the library, ") +
                 dlc_version() + ", does not know");
-  const Opened good(folder.options());
+  // An earlier version's: what lies behind it is not looked at.
+  options = folder.options();
+  options.size = first;
+  options.seed_given = -1;
+  const Opened good(options);
   dlc_observer observer = {};
   EXPECT_EQ(said(dlc_run_train(good, &observer)).substr(0, 30), "`size` of dlc_observer is 0: e");
+  observer.size = offsetof(dlc_observer, on_checkpoint);
+  observer.on_checkpoint = [](void *, dlc_run *, const dlc_progress *) { return 1; };
+  observer.should_stop = [](void *, dlc_run *, const dlc_progress *) { return 1; };
+  EXPECT_EQ(dlc_run_train(good, &observer), DLC_OK) << dlc_message();
   dlc_progress progress = {};
   EXPECT_EQ(said(dlc_run_progress(good, &progress)).substr(0, 30),
             "`size` of dlc_progress is 0: e");
@@ -584,6 +593,76 @@ TEST(C, CallbacksFail) {
   EXPECT_EQ(stepOf(run), 20u);
   EXPECT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
   EXPECT_EQ(stepOf(run), 3 * batches);
+}
+
+// A seed of 0 is given where the program says so: then no other is resumed.
+TEST(C, TakesASeedOfZero) {
+  Folder folder;
+  const std::string checkpoint = folder.path("c.safetensors");
+  dlc_options options = folder.options();
+  options.checkpoint = checkpoint.c_str();
+  options.seed = 5;
+  options.steps = 2;
+  {
+    const Opened run(options);
+    ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+  }
+  options.resume = 1;
+  options.seed = 0;
+  options.seed_given = 1;
+  dlc_run *none = nullptr;
+  EXPECT_EQ(said(dlc_run_open(&options, &none)),
+            checkpoint + ": was trained with seed 5, `seed` is 0");
+  options.seed_given = 0;
+  const Opened run(options);
+  dlc_progress progress = {};
+  progress.size = sizeof(progress);
+  ASSERT_EQ(dlc_run_progress(run, &progress), DLC_OK);
+  EXPECT_EQ(progress.seed, 5u);
+}
+
+// The folder of the checkpoint is gone for the first of three epochs.
+TEST(C, HearsOfCheckpoints) {
+  Folder folder;
+  const std::string place = folder.path("kept"), checkpoint = place + "/c.safetensors";
+  std::filesystem::create_directory(place);
+  dlc_options options = folder.options();
+  options.checkpoint = checkpoint.c_str();
+  const Opened run(options);
+  struct Heard {
+    const std::string &place;
+    std::vector<uint64_t> written, failed;
+    std::string reason;
+  } heard = {place, {}, {}, {}};
+  dlc_observer observer = {};
+  observer.size = sizeof(observer);
+  observer.user = &heard;
+  observer.on_step = [](void *user, dlc_run *, const dlc_progress *progress) {
+    const std::string &place = static_cast<Heard *>(user)->place;
+    if (progress->step == 1)
+      std::filesystem::remove_all(place);
+    if (progress->step == batches + 1)
+      std::filesystem::create_directory(place);
+    return 0;
+  };
+  observer.on_checkpoint = [](void *user, dlc_run *self, const dlc_progress *progress) {
+    static_cast<Heard *>(user)->written.push_back(progress->saved_step);
+    EXPECT_EQ(said(dlc_run_save(self, "x"), DLC_IN_USE), "a callback may not call this");
+    return progress->step == 3 * batches ? 9 : 0;
+  };
+  observer.on_checkpoint_failed = [](void *user, dlc_run *self, const dlc_progress *progress,
+                                     const char *reason) {
+    static_cast<Heard *>(user)->failed.push_back(progress->step);
+    static_cast<Heard *>(user)->reason = reason;
+    EXPECT_EQ(progress->saved_step, UINT64_MAX);
+    EXPECT_GT(metric(self, DLC_REPORT_BATCH, "loss"), 0);
+    return 0;
+  };
+  EXPECT_EQ(said(dlc_run_train(run, &observer), DLC_IO),
+            checkpoint + ": 1 of 3 checkpoints could not be written; the file holds step 36");
+  EXPECT_EQ(heard.written, (std::vector<uint64_t>{2 * batches, 3 * batches}));
+  EXPECT_EQ(heard.failed, std::vector<uint64_t>{batches});
+  EXPECT_EQ(heard.reason.substr(0, place.size()), place);
 }
 
 TEST(C, FillsBatches) {

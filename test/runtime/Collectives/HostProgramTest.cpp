@@ -3,6 +3,7 @@
 // `none`. What transports must do is in ConformanceTest; here is what is the program's.
 #include "dlc/ranks.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Core/Initialise.h"
 
 #include <algorithm>
 #include <atomic>
@@ -104,16 +105,23 @@ Status sumUp(Ranks &ranks, uint64_t count) {
   return status;
 }
 
-/// Sums of all sizes, a broadcast and a gather.
+/// Sums of all sizes and types, a broadcast in several pieces and a gather.
 void work(Ranks &ranks) {
   const Working here;
   for (uint64_t count : {1, 4096, 4097, 100000}) {
     const Status status = sumUp(ranks, count);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  std::string text = ranks.rank() == 0 ? "said" : "mine";
+  for (dlc_dtype dtype : {DLC_F64, DLC_BF16, DLC_F16}) {
+    std::vector<std::byte> one(dtypeSize(dtype));
+    storeElement(dtype, ranks.rank() + 1, one.data());
+    ASSERT_TRUE(ranks.transport()->run({Collective::Kind::Sum, 1, dtype, one}).ok());
+    EXPECT_EQ(loadElement(dtype, one.data()), ranks.size() * (ranks.size() + 1) / 2);
+  }
+  const std::string said(5'000'000, 's');
+  std::string text = ranks.rank() == 0 ? said : "mine";
   ASSERT_TRUE(ranks.transport()->broadcast(text).ok());
-  EXPECT_EQ(text, "said");
+  EXPECT_TRUE(text == said);
   auto texts = ranks.transport()->gather(std::string(ranks.rank() + 1, 'x'));
   ASSERT_TRUE(texts.ok()) << texts.status().message();
   ASSERT_EQ(texts->size(), ranks.size());

@@ -6,6 +6,7 @@
 #include "runtime/Device/Device.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 #include <thread>
@@ -302,6 +303,10 @@ TEST(Ranks, AverageStatistics) {
     };
     EXPECT_EQ(first(statistic), (1 + 2 + 4 + 8) / 4.0);
     EXPECT_EQ(first(slot), ranks.rank());
+    // Over those that count; what another has may be anything.
+    addTo(state, statistic, ranks.rank() < 2 ? float(ranks.rank()) : NAN);
+    ASSERT_TRUE(averageStatistics(ranks, state, ranks.rank() < 2 ? 1 : 0, 2).ok());
+    EXPECT_EQ(first(statistic), 15 / 4.0 + 0.5);
   });
 }
 

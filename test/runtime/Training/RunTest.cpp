@@ -6,6 +6,7 @@
 #include "runtime/Core/Support.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -619,6 +620,82 @@ TEST(Run, RanksThatDiffer) {
   EXPECT_EQ(messages[0], "the ranks differ: rank 1 has `epochs` 3, rank 0 has 2");
   EXPECT_EQ(messages[1], messages[0]);
   EXPECT_EQ(errors, messages);
+}
+
+/// Steps of several ranks, of which rank r has as many batches as `counts` says; their weights
+/// then.
+std::vector<std::vector<std::byte>> stepped(Folder &folder, std::vector<uint64_t> counts) {
+  std::vector<std::vector<std::byte>> weights(counts.size());
+  among(unsigned(counts.size()), [&](const auto &ranks) {
+    RunOptions options = folder.options();
+    options.log = {};
+    options.data = "";
+    options.ranks = ranks;
+    auto run = opened(options);
+    OwnBatch batch;
+    for (uint64_t i = 0; true; ++i) {
+      batch.make(10 * ranks->rank() + i);
+      const bool has = i < counts[ranks->rank()];
+      if (!has && counts.size() == 1)
+        break;
+      auto report = run->step(has ? batch.arrays() : std::vector<Array>());
+      ASSERT_TRUE(report.ok()) << report.status().message();
+      const auto having = std::ranges::count_if(counts, [&](uint64_t count) { return i < count; });
+      EXPECT_EQ(report->samples, having * batchSize);
+      EXPECT_EQ(run->progress().step, having == 0 ? i : i + 1);
+      if (having == 0)
+        break;
+      EXPECT_EQ(run->lastStep()->batch[0].second.number, report->batch[0].second.number);
+    }
+    weights[ranks->rank()] = weightsOf(*run);
+  });
+  return weights;
+}
+
+// Those that have a batch make of it what they would alone, and all end with the same weights; sums
+// that are compressed leave out no less and no more.
+TEST(Run, GoesOnWithoutABatchOnEachRank) {
+  for (uint32_t kind : {DLC_COLLECTIVE_SUM, DLC_COLLECTIVE_SUM_ONE_BIT, DLC_COLLECTIVE_SUM_TOP_K}) {
+    SCOPED_TRACE(kind);
+    PlanBuilder plan = smallParallelModel();
+    for (dlc_record &record : plan.records)
+      if (record.kind == DLC_RECORD_COLLECTIVE)
+        record.index = kind;
+    Folder folder(plan);
+    const auto all = stepped(folder, {5, 5, 0, 0});
+    const auto two = stepped(folder, {5, 5});
+    EXPECT_EQ(all[0], two[0]);
+    EXPECT_EQ(all, std::vector(4, all[0]));
+    const auto later = stepped(folder, {5, 2});
+    EXPECT_EQ(later[0], later[1]);
+    EXPECT_NE(later[0], two[0]);
+    if (kind == DLC_COLLECTIVE_SUM)
+      EXPECT_EQ(stepped(folder, {5, 0})[1], stepped(folder, {5})[0]);
+  }
+}
+
+// Arrays of one rank that do not fit end the step of all, and they go on.
+TEST(Run, RefusesTheStepOfAllRanks) {
+  Folder folder(smallParallelModel());
+  std::vector<std::string> messages(2);
+  among(2, [&](const auto &ranks) {
+    RunOptions options = folder.options();
+    options.log = {};
+    options.data = "";
+    options.ranks = ranks;
+    auto run = opened(options);
+    EXPECT_FALSE(run->lastStep());
+    OwnBatch batch;
+    batch.make(0);
+    std::vector<Array> arrays = batch.arrays();
+    arrays.resize(2 - ranks->rank());
+    messages[ranks->rank()] = run->step(arrays).status().message();
+    EXPECT_EQ(run->progress().step, 0u);
+    EXPECT_TRUE(run->step(batch.arrays()).ok());
+    EXPECT_EQ(run->lastStep()->progress.step, 1u);
+  });
+  EXPECT_EQ(messages[0], "the batch of another rank was refused");
+  EXPECT_EQ(messages[1], "entry 'train_step': no array 'label', the input i32[8]");
 }
 
 // Local steps, each rank alone with a module for one, and then a mean in which one counts thrice.

@@ -1,0 +1,46 @@
+# Licences and notices of all that is in what dlc ships, which those who get it without sources must have as well.
+#   dlc_notices(OUT LICENSE PART...)   writes OUT: dlc's LICENSE, and behind it the notice of each PART that is linked statically or
+#                                      compiled in from headers
+# Nobody copies them by hand: they are read where the parts come from, in Debian's packages, NVIDIA's toolkit and nanobind's. A part
+# whose notice is not there is named with a line that says so. test/packaging compares the parts with the symbols of what is shipped.
+set(dlc_notice_CLI11 /usr/share/doc/libcli11-dev/copyright)
+set(dlc_notice_nlohmann-json /usr/share/doc/nlohmann-json3-dev/copyright)
+set(dlc_notice_xxHash /usr/share/doc/libxxhash-dev/copyright)
+set(dlc_notice_zlib /usr/share/doc/zlib1g-dev/copyright)
+set(dlc_notice_minizip /usr/share/doc/libminizip-dev/copyright)
+set(dlc_notice_libstdc++ /usr/share/doc/libstdc++-*-dev/copyright)
+set(dlc_notice_LLD /usr/share/doc/liblld-22-dev/copyright)
+set(dlc_notice_cudart ${DLC_CUDA_HOME}/dist-info/nvidia_cuda_runtime-*.dist-info/licenses/License.txt ${DLC_CUDA_HOME}/EULA.txt)
+
+# Sets `out` to the notice of the first of the files, or of the opening comment of a header; empty if there is none.
+function(dlc_read_notice out)
+  set(notice "")
+  file(GLOB files LIST_DIRECTORIES false ${ARGN})
+  list(SORT files COMPARE NATURAL ORDER DESCENDING)
+  if(files)
+    list(GET files 0 file)
+    file(READ ${file} notice)
+    if(file MATCHES "[.]h$")
+      string(FIND "${notice}" "*/" end)
+      string(SUBSTRING "${notice}" 0 ${end} notice)
+      string(REGEX REPLACE "\n \\*" "\n" notice "${notice}")
+      string(REPLACE "/**\n" "" notice "${notice}")
+    endif()
+  endif()
+  set(${out} "${notice}" PARENT_SCOPE)
+endfunction()
+
+function(dlc_notices out license)
+  file(READ ${license} text)
+  string(PREPEND text "dlc, under the Apache License 2.0\n")
+  foreach(part ${ARGN})
+    dlc_read_notice(notice ${dlc_notice_${part}})
+    if(NOT notice)
+      string(REPLACE ";" " or " places "${dlc_notice_${part}}")
+      set(notice "Its notice was not found where this was built.\n")
+      message(STATUS "no notice of ${part} in ${places}: what is made here may not be given to others without it")
+    endif()
+    string(APPEND text "\n${part}, parts of which are in this package\n\n${notice}")
+  endforeach()
+  file(WRITE ${out} "${text}")
+endfunction()
