@@ -306,6 +306,11 @@ Status MpiTransport::health() const {
   return failed ? failureOf() : Status();
 }
 
+void MpiTransport::countStarts(unsigned count) {
+  for (unsigned i = 0; i < count; ++i)
+    watch->countStart();
+}
+
 Status MpiTransport::leave() {
   {
     std::lock_guard lock(mutex);

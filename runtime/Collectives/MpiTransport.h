@@ -37,6 +37,7 @@ public:
   Result<Ticket> start(const Collective &collective) override;
   Status wait(Ticket ticket) override;
   Status health() const override;
+  void countStarts(unsigned count) override;
   Status leave() override;
   double processorSeconds() const override;
   void setStep(uint64_t step) override;
@@ -44,6 +45,8 @@ public:
   void setReason(std::string_view reason) override;
 
 private:
+  void beginWait() override { watch->beginWait(); }
+  void endWait() override { watch->endWait(); }
   struct Operation {
     Collective collective;
     /// Elements that are done or under way. MPI counts in int, so a large one goes in several

@@ -4,7 +4,9 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace dlc::runtime {
 
@@ -103,6 +105,24 @@ Result<bool> Transport::isSame(std::span<const std::byte> mine) {
   double others = !std::ranges::equal(hash, first);
   DLC_TRY(sum(std::span(&others, 1)));
   return others == 0;
+}
+
+Status Transport::waitUntil(const std::function<Result<bool>()> &isDone) {
+  DLC_TRY_ASSIGN(already, isDone());
+  if (already)
+    return {};
+  beginWait();
+  Status status = guarded([&]() -> Status {
+    while (true) {
+      DLC_TRY(health());
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      DLC_TRY_ASSIGN(done, isDone());
+      if (done)
+        return {};
+    }
+  });
+  endWait();
+  return status;
 }
 
 namespace {

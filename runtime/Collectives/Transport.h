@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -98,6 +99,14 @@ public:
   bool addsNothing() const { return nothing; }
   void setAddsNothing(bool adds) { nothing = adds; }
 
+  // For collectives that the ranks have beside the transport, such as NCCL's: so that who keeps the
+  // others waiting is named.
+
+  /// This rank starts so many of them.
+  virtual void countStarts([[maybe_unused]] unsigned count) {}
+  /// Returns when `isDone`, which is asked over and over, or when it or health() has failed.
+  Status waitUntil(const std::function<Result<bool>()> &isDone);
+
   // In terms of start() and wait(), on the control channel.
 
   Status run(const Collective &collective);
@@ -117,6 +126,10 @@ public:
   Result<bool> isSame(std::span<const std::byte> mine);
 
 private:
+  /// Between these two this rank does nothing but wait for others in waitUntil().
+  virtual void beginWait() {}
+  virtual void endWait() {}
+
   bool nothing = false;
 };
 

@@ -3,12 +3,11 @@
 #include "runtime/Collectives/RecordSum.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <ranges>
-#include <thread>
+#include <set>
 
 namespace dlc::runtime {
 namespace {
@@ -19,6 +18,10 @@ public:
       : device(std::move(device)), stream(stream), start(static_cast<std::byte *>(start)),
         bytes(bytes) {}
   ~CudaMemory() override {
+    // cudaFree() waits for the device as well, but also where a rank is lost.
+    std::lock_guard lock(device->running());
+    (void)device->activate();
+    (void)device->await(device->stream(), "freeing memory");
     cudaFree(start);
     if (pinned)
       cudaFreeHost(pinned);
@@ -38,7 +41,7 @@ public:
     DLC_TRY(checkCuda(cudaMemcpyAsync(destination.data(), start + offset, destination.size(),
                                       cudaMemcpyDeviceToHost, device->stream()),
                       "reading memory"));
-    return checkCuda(cudaStreamSynchronize(device->stream()), "reading memory");
+    return device->await(device->stream(), "reading memory");
   }
 
 private:
@@ -50,8 +53,8 @@ private:
       DLC_TRY(checkCuda(cudaEventCreateWithFlags(written.out(), cudaEventDisableTiming),
                         "making an event"));
     }
-    // The write before, if it is still being copied.
-    DLC_TRY(checkCuda(cudaEventSynchronize(written.get()), "writing memory"));
+    // The write before may still be copied, and take of these bytes: they are copied behind it, and
+    // no run is between the two.
     std::byte *from = static_cast<std::byte *>(pinned) + offset;
     std::memcpy(from, source.data(), source.size());
     DLC_TRY(checkCuda(
@@ -106,9 +109,7 @@ public:
   ~CudaQueue() override {
     std::lock_guard lock(device->running());
     (void)device->activate();
-    if (nccl && !nccl->check(device->ranks()).ok())
-      nccl->abort();
-    (void)checkCuda(cudaStreamSynchronize(device->stream()), "ending");
+    (void)device->await(device->stream(), "ending");
     for (const auto &[record, sum] : sums)
       if (sum->onDevice && sum->collective.buffer)
         nccl->forget(sum->collective.buffer);
@@ -130,13 +131,7 @@ public:
     for (CudaEvent &event : finished)
       DLC_TRY(checkCuda(cudaEventCreateWithFlags(event.out(), cudaEventDisableTiming),
                         "making an event"));
-    streams.push_back(device->stream());
-    for (uint32_t i = 1; i < entry.streams; ++i) {
-      DLC_TRY(
-          checkCuda(cudaStreamCreateWithFlags(owned.emplace_back().out(), cudaStreamNonBlocking),
-                    "making a stream"));
-      streams.push_back(owned.back().get());
-    }
+    streams.resize(std::max<size_t>(entry.streams, 1));
     // One event more for each stream: its start, and its end.
     for (uint32_t i = 0; i < entry.events + entry.streams + 1; ++i)
       DLC_TRY(
@@ -197,11 +192,11 @@ public:
       return {}; // Of one rank.
     StagedSum &sum = *found->second;
     if (sum.onDevice && !sum.collective.buffer)
-      nccl->enroll(collective.channel, collective.buffer, collective.bytes);
+      nccl->enroll(collective.buffer, collective.bytes);
     sum.collective = collective;
     if (sum.onDevice)
-      return note(nccl->sum(collective.channel, collective.dtype, collective.buffer,
-                            collective.bytes, streams[stream]));
+      return note(
+          nccl->sum(collective.dtype, collective.buffer, collective.bytes, streams[stream]));
     sum.stream = stream;
     DLC_TRY(note(checkCuda(cudaMemcpyAsync(sum.pinned, collective.buffer, collective.bytes,
                                            cudaMemcpyDeviceToHost, streams[stream]),
@@ -236,7 +231,7 @@ public:
   Result<std::optional<double>> synchronize() override {
     DLC_TRY(finishAllSums());
     for (cudaStream_t stream : streams)
-      DLC_TRY(checkCuda(cudaStreamSynchronize(stream), "running"));
+      DLC_TRY(device->await(stream, "running"));
     if (!std::exchange(timed, false))
       return std::optional<double>();
     float milliseconds = 0;
@@ -254,24 +249,27 @@ public:
   bool accepts(uint32_t call) const override { return code->accepts(call); }
   Result<std::span<const std::byte>> results(unsigned slot) override {
     DLC_TRY(device->activate());
-    if (nccl)
-      DLC_TRY(awaitRanks(finished[slot].get()));
-    DLC_TRY(checkCuda(cudaEventSynchronize(finished[slot].get()), "running"));
+    DLC_TRY(device->await(finished[slot].get(), "running"));
     return std::span<const std::byte>(ring + slot * ringBytes, ringBytes);
   }
 
 private:
-  /// In the first run, when all ranks are here: chooses a way for each sum.
-  Status prepareSums() {
-    if (sums.empty() || std::exchange(sumsPrepared, true))
+  /// In the first run, when all ranks are here: chooses a way for each sum, and makes streams.
+  Status prepareStreams() {
+    if (streams.front())
       return {};
-    DLC_TRY_ASSIGN(found, device->nccl());
-    nccl = found;
+    if (!sums.empty()) {
+      DLC_TRY_ASSIGN(found, device->nccl());
+      nccl = found;
+    }
+    const Plan &plan = module->plan();
+    std::set<uint32_t> summing;
     for (auto &[record, sum] : sums) {
-      const Plan &plan = module->plan();
       sum->onDevice = nccl && sum->kind == DLC_COLLECTIVE_SUM;
-      if (sum->onDevice)
+      if (sum->onDevice) {
+        summing.insert(plan.records[record].stream);
         continue;
+      }
       throughHost = true;
       const uint64_t bytes = plan.arguments[plan.records[record].arguments.first].bytes;
       DLC_TRY(checkCuda(cudaHostAlloc(&sum->pinned, std::max<uint64_t>(bytes, 1), 0),
@@ -279,18 +277,27 @@ private:
       DLC_TRY(checkCuda(cudaEventCreateWithFlags(sum->copied.out(), cudaEventDisableTiming),
                         "making an event"));
     }
-    return {};
+    return makeStreams(summing);
   }
 
-  /// A rank that is lost would leave this one waiting for its device for ever.
-  Status awaitRanks(cudaEvent_t event) {
-    while (cudaEventQuery(event) == cudaErrorNotReady) {
-      if (Status status = nccl->check(device->ranks()); !status.ok()) {
-        nccl->abort();
-        return status;
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  /// A stream for each of the plan's, but one for all of those that are `summing`, in the order of
+  /// the plan. Its kernels are few and other devices wait for them, so they go before others.
+  Status makeStreams(const std::set<uint32_t> &summing) {
+    int least = 0, greatest = 0;
+    DLC_TRY(checkCuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream"));
+    cudaStream_t ofSums = summing.contains(0) ? device->stream() : nullptr;
+    for (uint32_t i = 1; i < streams.size(); ++i) {
+      const bool sums = summing.contains(i);
+      if (!sums || !ofSums)
+        DLC_TRY(
+            checkCuda(cudaStreamCreateWithPriority(owned.emplace_back().out(),
+                                                   cudaStreamNonBlocking, sums ? greatest : least),
+                      "making a stream"));
+      if (sums && !ofSums)
+        ofSums = owned.back().get();
+      streams[i] = sums ? ofSums : owned.back().get();
     }
+    streams.front() = device->stream();
     return {};
   }
 
@@ -373,7 +380,9 @@ private:
 
   Status beginLocked(const RunStart &start) {
     DLC_TRY(device->activate());
-    DLC_TRY(prepareSums());
+    DLC_TRY(prepareStreams());
+    if (nccl)
+      DLC_TRY(nccl->check());
     replaying = nullptr;
     capturing = broken = timed = false;
     traced = start.traced;
@@ -399,19 +408,19 @@ private:
 
   /// The other streams begin after what the first one has been given.
   Status fork() {
-    if (streams.size() == 1)
+    if (owned.empty())
       return {};
     const cudaEvent_t start = events[planEvents].get();
     DLC_TRY(checkCuda(cudaEventRecord(start, streams[0]), "starting streams"));
-    for (size_t i = 1; i < streams.size(); ++i)
-      DLC_TRY(checkCuda(cudaStreamWaitEvent(streams[i], start, 0), "starting streams"));
+    for (const CudaStream &stream : owned)
+      DLC_TRY(checkCuda(cudaStreamWaitEvent(stream.get(), start, 0), "starting streams"));
     return {};
   }
 
   Status join() {
-    for (size_t i = 1; i < streams.size(); ++i) {
-      const cudaEvent_t done = events[planEvents + i].get();
-      DLC_TRY(checkCuda(cudaEventRecord(done, streams[i]), "joining streams"));
+    for (size_t i = 0; i < owned.size(); ++i) {
+      const cudaEvent_t done = events[planEvents + 1 + i].get();
+      DLC_TRY(checkCuda(cudaEventRecord(done, owned[i].get()), "joining streams"));
       DLC_TRY(checkCuda(cudaStreamWaitEvent(streams[0], done, 0), "joining streams"));
     }
     return {};
@@ -429,9 +438,16 @@ private:
         joined = endCapture(std::move(joined));
       DLC_TRY(std::move(joined));
     }
+    if (replaying && !capturing)
+      device->ranks().countStarts(sumsOnDevice());
     if (replaying)
       DLC_TRY(checkCuda(cudaGraphLaunch(replaying->graph.get(), streams[0]), "replaying a step"));
     return checkCuda(cudaEventRecord(finished[slot].get(), streams[0]), "running");
+  }
+
+  unsigned sumsOnDevice() const {
+    return static_cast<unsigned>(
+        std::ranges::count_if(sums, [](const auto &sum) { return sum.second->onDevice; }));
   }
 
   /// The run's last commands copy its accumulators to the host's ring.
@@ -471,15 +487,16 @@ private:
   std::shared_ptr<CudaDevice> device;
   std::shared_ptr<const Module> module;
   std::shared_ptr<CudaModule> code;
-  std::vector<CudaStream> owned;
+  /// Of the plan, the device's first; and those that are the queue's own.
   std::vector<cudaStream_t> streams;
+  std::vector<CudaStream> owned;
   std::vector<CudaEvent> events;
   /// Events of the plan; behind them those that fork and join.
   uint32_t planEvents = 0;
   /// By record, those of several ranks. Through the host: those under way, in the order of the
   /// plan; and the events that wait for one.
   std::map<uint32_t, std::unique_ptr<StagedSum>> sums;
-  bool sumsPrepared = false, throughHost = false;
+  bool throughHost = false;
   NcclRanks *nccl = nullptr;
   std::vector<StagedSum *> pending;
   std::map<uint32_t, StagedSum *> recordedBehind;
@@ -544,6 +561,42 @@ CudaDevice::~CudaDevice() {
     cudaFreeHost(uploads);
 }
 
+bool CudaDevice::isConnected() {
+  std::lock_guard lock(runMutex);
+  return ncclRanks && ncclRanks->isConnected();
+}
+
+Status CudaDevice::await(cudaStream_t stream, std::string_view what) {
+  return isConnected() ? poll(cudaStreamQuery, stream, what)
+                       : checkCuda(cudaStreamSynchronize(stream), what);
+}
+
+Status CudaDevice::await(cudaEvent_t event, std::string_view what) {
+  return isConnected() ? poll(cudaEventQuery, event, what)
+                       : checkCuda(cudaEventSynchronize(event), what);
+}
+
+/// Sums that a lost rank does not come to end by abort().
+template <typename Awaited>
+Status CudaDevice::poll(cudaError_t (*query)(Awaited), Awaited awaited, std::string_view what) {
+  Status status = ranks().waitUntil([&]() -> Result<bool> {
+    const cudaError_t error = query(awaited);
+    if (error != cudaErrorNotReady) {
+      DLC_TRY(checkCuda(error, what));
+      return true;
+    }
+    cudaGetLastError(); // It would be reported again by a later call.
+    std::lock_guard lock(runMutex);
+    DLC_TRY(ncclRanks->check());
+    return false;
+  });
+  if (status.ok())
+    return status;
+  std::lock_guard lock(runMutex);
+  ncclRanks->abort();
+  return status;
+}
+
 Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
   if (source.empty())
     return {};
@@ -552,7 +605,7 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
   const bool waits = source.size() > uploadBytes / 8;
   if (!waits) {
     if (uploaded + source.size() > uploadBytes) {
-      DLC_TRY(checkCuda(cudaStreamSynchronize(stream()), "writing memory"));
+      DLC_TRY(await(stream(), "writing memory"));
       uploaded = 0;
     }
     from = std::memcpy(static_cast<std::byte *>(uploads) + uploaded, source.data(), source.size());
@@ -560,7 +613,7 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
   }
   DLC_TRY(checkCuda(cudaMemcpyAsync(to, from, source.size(), cudaMemcpyHostToDevice, stream()),
                     "writing memory"));
-  return waits ? checkCuda(cudaStreamSynchronize(stream()), "writing memory") : Status();
+  return waits ? await(stream(), "writing memory") : Status();
 }
 
 Result<NcclRanks *> CudaDevice::nccl() {

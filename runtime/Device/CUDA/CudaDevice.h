@@ -42,6 +42,10 @@ public:
   /// NCCL among the device's ranks, or null where sums go through the host. The first call is one
   /// that all ranks make together, with running() held.
   Result<NcclRanks *> nccl();
+  /// Wait for what a stream or an event has before it, which may be a sum over ranks: so they end
+  /// where a rank is lost.
+  Status await(cudaStream_t stream, std::string_view what);
+  Status await(cudaEvent_t event, std::string_view what);
   /// Makes this the calling thread's device.
   Status activate() const {
     return checkCuda(cudaSetDevice(options.ordinal), "choosing the device");
@@ -60,6 +64,9 @@ private:
   cudaDeviceProp hardware = {};
   CudaStream mainStream, inputStream;
   Result<std::unique_ptr<DeviceMemory>> allocateOn(cudaStream_t stream, uint64_t bytes);
+  bool isConnected();
+  template <typename Awaited>
+  Status poll(cudaError_t (*query)(Awaited), Awaited awaited, std::string_view what);
   std::recursive_mutex runMutex;
   /// Pinned bytes that small writes pass through: filled up, then waited for and filled again.
   static constexpr size_t uploadBytes = 64 << 10;

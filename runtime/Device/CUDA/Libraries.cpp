@@ -83,7 +83,8 @@ Result<Nccl> loadNccl() {
   Nccl api;
   symbols.find(api.errorText, "ncclGetErrorString");
   symbols.find(api.makeId, "ncclGetUniqueId");
-  symbols.find(api.connect, "ncclCommInitRank");
+  symbols.find(api.connect, "ncclCommInitRankConfig");
+  symbols.find(api.finalize, "ncclCommFinalize");
   symbols.find(api.destroy, "ncclCommDestroy");
   symbols.find(api.abort, "ncclCommAbort");
   symbols.find(api.asyncError, "ncclCommGetAsyncError");

@@ -79,7 +79,8 @@ struct Cudnn {
 struct Nccl {
   decltype(&ncclGetErrorString) errorText;
   decltype(&ncclGetUniqueId) makeId;
-  decltype(&ncclCommInitRank) connect;
+  decltype(&ncclCommInitRankConfig) connect;
+  decltype(&ncclCommFinalize) finalize;
   decltype(&ncclCommDestroy) destroy;
   decltype(&ncclCommAbort) abort;
   decltype(&ncclCommGetAsyncError) asyncError;

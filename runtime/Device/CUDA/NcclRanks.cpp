@@ -1,4 +1,4 @@
-// Agreeing on NCCL, and its communicators.
+// Agreeing on NCCL, and its communicator.
 #include "runtime/Device/CUDA/NcclRanks.h"
 #include "dlc/plan.h"
 #include "runtime/Device/CUDA/Libraries.h"
@@ -10,7 +10,7 @@
 namespace dlc::runtime {
 
 Status NcclRanks::checkNccl(ncclResult_t result, std::string_view what) const {
-  if (result == ncclSuccess)
+  if (result == ncclSuccess || result == ncclInProgress)
     return {};
   return failure(StatusCode::Failed, "NCCL: ", what, ": ", api.errorText(result));
 }
@@ -40,41 +40,56 @@ Result<std::unique_ptr<NcclRanks>> NcclRanks::open(Transport &ranks, const Offer
   reason = findObstacle(devices, reasons);
   if (!reason.empty())
     return std::unique_ptr<NcclRanks>();
-  std::unique_ptr<NcclRanks> nccl(new NcclRanks(**loaded));
-  DLC_TRY(nccl->connect(ranks));
+  std::unique_ptr<NcclRanks> nccl(new NcclRanks(**loaded, ranks));
+  DLC_TRY(nccl->connect());
   return nccl;
 }
 
+/// Whether NCCL has done what it was asked for.
+Result<bool> NcclRanks::isSettled(std::string_view what) const {
+  ncclResult_t state = ncclSuccess;
+  DLC_TRY(checkNccl(api.asyncError(communicator, &state), "asking for errors"));
+  DLC_TRY(checkNccl(state, what));
+  return state != ncclInProgress;
+}
+
+/// NCCL does what it is asked for beside its caller, and may have to wait for the other ranks. It
+/// may be asked for nothing else meanwhile.
+Status NcclRanks::settle(ncclResult_t result, std::string_view what) {
+  DLC_TRY(checkNccl(result, what));
+  return result == ncclInProgress ? ranks.waitUntil([&] { return isSettled(what); }) : Status();
+}
+
 /// Rank 0 tells the others where to meet.
-Status NcclRanks::connect(Transport &ranks) {
-  ncclUniqueId ids[DLC_CHANNELS] = {};
+Status NcclRanks::connect() {
+  ncclUniqueId id = {};
   Status made;
   if (ranks.rank() == 0)
-    for (ncclUniqueId &id : ids)
-      if (made.ok())
-        made = checkNccl(api.makeId(&id), "making an id");
+    made = checkNccl(api.makeId(&id), "making an id");
   std::string message(made.message());
   DLC_TRY(ranks.broadcast(message));
   if (!message.empty())
     return Status(StatusCode::Failed, message);
-  DLC_TRY(ranks.broadcast(std::as_writable_bytes(std::span(ids))));
-  for (uint32_t i = 0; i < DLC_CHANNELS; ++i)
-    DLC_TRY(checkNccl(api.connect(&channels[i], static_cast<int>(ranks.ranks()), ids[i],
-                                  static_cast<int>(ranks.rank())),
-                      "connecting the ranks"));
-  return {};
+  DLC_TRY(ranks.broadcast(std::as_writable_bytes(std::span(&id, 1))));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  ranks.countStarts(1);
+  return settle(api.connect(&communicator, static_cast<int>(ranks.ranks()), id,
+                            static_cast<int>(ranks.rank()), &config),
+                "connecting the ranks");
 }
 
 NcclRanks::~NcclRanks() {
-  for (ncclComm_t channel : channels)
-    if (channel)
-      api.destroy(channel);
+  if (!communicator)
+    return;
+  const bool parted = check().ok() && settle(api.finalize(communicator), "parting").ok();
+  (parted ? api.destroy : api.abort)(communicator);
 }
 
-void NcclRanks::enroll(uint32_t channel, std::byte *buffer, uint64_t bytes) {
+void NcclRanks::enroll(std::byte *buffer, uint64_t bytes) {
   void *handle = nullptr;
-  if (api.enroll(channels[channel], buffer, bytes, &handle) == ncclSuccess && handle)
-    enrolled.push_back({channel, buffer, handle});
+  if (communicator && api.enroll(communicator, buffer, bytes, &handle) == ncclSuccess && handle)
+    enrolled.push_back({buffer, handle});
 }
 
 void NcclRanks::forget(const std::byte *buffer) {
@@ -82,39 +97,34 @@ void NcclRanks::forget(const std::byte *buffer) {
     if (each.buffer != buffer)
       return false;
     // An aborted communicator has forgotten by itself.
-    if (channels[each.channel])
-      api.remove(channels[each.channel], each.handle);
+    if (communicator)
+      api.remove(communicator, each.handle);
     return true;
   });
 }
 
-Status NcclRanks::sum(uint32_t channel, dlc_dtype dtype, std::byte *buffer, uint64_t bytes,
-                      cudaStream_t stream) {
+Status NcclRanks::sum(dlc_dtype dtype, std::byte *buffer, uint64_t bytes, cudaStream_t stream) {
   const ncclDataType_t type = dtype == DLC_F32   ? ncclFloat32
                               : dtype == DLC_F64 ? ncclFloat64
                               : dtype == DLC_F16 ? ncclFloat16
                                                  : ncclBfloat16;
-  return checkNccl(api.allReduce(buffer, buffer, bytes / dtypeSize(dtype), type, ncclSum,
-                                 channels[channel], stream),
-                   "summing");
+  ranks.countStarts(1);
+  return settle(
+      api.allReduce(buffer, buffer, bytes / dtypeSize(dtype), type, ncclSum, communicator, stream),
+      "summing");
 }
 
-Status NcclRanks::check(const Transport &ranks) const {
+Status NcclRanks::check() const {
   DLC_TRY(ranks.health());
-  for (ncclComm_t channel : channels) {
-    if (!channel)
-      return failure(StatusCode::Failed, "NCCL: the ranks are no longer connected");
-    ncclResult_t error = ncclSuccess;
-    DLC_TRY(checkNccl(api.asyncError(channel, &error), "asking for errors"));
-    DLC_TRY(checkNccl(error, "summing"));
-  }
-  return {};
+  if (!communicator)
+    return failure(StatusCode::Failed, "NCCL: the ranks are no longer connected");
+  Result<bool> settled = isSettled("summing");
+  return settled.ok() ? Status() : settled.takeStatus();
 }
 
 void NcclRanks::abort() {
-  for (ncclComm_t &channel : channels)
-    if (channel)
-      api.abort(std::exchange(channel, nullptr));
+  if (communicator)
+    api.abort(std::exchange(communicator, nullptr));
 }
 
 } // namespace dlc::runtime

@@ -1,8 +1,13 @@
 // NCCL among the ranks of a device: sums that stay on the devices.
 //
-// Ownership: a device's queues share it. Threads: one at a time, as the device's running() has it.
-// Failure: a rank that ends leaves the others' sums at work on their devices; check() sees it, and
-// after abort() these come to an end.
+// One communicator for all channels of plans, and the order of the plan: kernels of two
+// communicators may each hold multiprocessors that the other needs, on different devices, and then
+// wait for each other for ever. Calls of NCCL return at once, and are waited for in a way that ends
+// where a rank is lost.
+//
+// Ownership: a device's queues share it; the transport outlives it. Threads: one at a time, as the
+// device's running() has it. Failure: a rank that ends leaves the others' sums at work on their
+// devices; check() sees it, and after abort() these come to an end.
 #ifndef DLC_RUNTIME_DEVICE_CUDA_NCCLRANKS_H
 #define DLC_RUNTIME_DEVICE_CUDA_NCCLRANKS_H
 
@@ -31,26 +36,29 @@ public:
 
   /// Lets NCCL reach a buffer of sums where it lies, without copies of its own, until the ranks
   /// part or forget(). What it cannot register it sums all the same, through its own buffers.
-  void enroll(uint32_t channel, std::byte *buffer, uint64_t bytes);
+  void enroll(std::byte *buffer, uint64_t bytes);
   /// Before the buffer's memory is given back.
   void forget(const std::byte *buffer);
-  /// Adds up over the ranks in place, behind what the stream has.
-  Status sum(uint32_t channel, dlc_dtype dtype, std::byte *buffer, uint64_t bytes,
-             cudaStream_t stream);
+  /// Adds up over the ranks in place, behind what the stream has. All ranks ask for the same sums
+  /// in the same order, and so do the streams that they ask for them on.
+  Status sum(dlc_dtype dtype, std::byte *buffer, uint64_t bytes, cudaStream_t stream);
+  /// False behind abort().
+  bool isConnected() const { return communicator != nullptr; }
   /// What went wrong on the device meanwhile, here or on another rank.
-  Status check(const Transport &ranks) const;
+  Status check() const;
   void abort();
 
 private:
-  explicit NcclRanks(const Nccl &api) : api(api) {}
+  NcclRanks(const Nccl &api, Transport &ranks) : api(api), ranks(ranks) {}
   Status checkNccl(ncclResult_t result, std::string_view what) const;
-  Status connect(Transport &ranks);
+  Result<bool> isSettled(std::string_view what) const;
+  Status settle(ncclResult_t result, std::string_view what);
+  Status connect();
 
   const Nccl &api;
-  /// One for each channel of plans: sums of different ones overtake each other.
-  ncclComm_t channels[DLC_CHANNELS] = {};
+  Transport &ranks;
+  ncclComm_t communicator = nullptr;
   struct Enrolled {
-    uint32_t channel;
     const std::byte *buffer;
     void *handle;
   };

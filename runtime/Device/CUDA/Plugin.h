@@ -9,7 +9,7 @@
 namespace dlc::runtime {
 
 /// Changes with every change of Device.h or of what it uses.
-inline constexpr uint32_t cudaPluginVersion = 7;
+inline constexpr uint32_t cudaPluginVersion = 8;
 
 struct CudaPlugin {
   uint32_t version;

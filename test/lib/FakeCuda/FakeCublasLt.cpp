@@ -1,5 +1,6 @@
 // The fake's calls. What cuBLASLt refuses, it refuses: a missing pointer.
 #include "test/lib/FakeCuda/FakeCublasLt.h"
+#include "test/lib/FakeCuda/FakeCuda.h"
 
 #include <cstring>
 #include <vector>
@@ -112,8 +113,8 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
                         const void *a, cublasLtMatrixLayout_t layoutA, const void *b,
                         cublasLtMatrixLayout_t layoutB, const void *beta, const void *c,
                         cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t layoutD,
-                        const cublasLtMatmulAlgo_t *, void *, size_t, cudaStream_t) {
-  const auto &description = of<Description>(handle);
+                        const cublasLtMatmulAlgo_t *, void *, size_t, cudaStream_t stream) {
+  const auto description = of<Description>(handle);
   const auto &A = of<Matrix>(layoutA), &B = of<Matrix>(layoutB), &D = of<Matrix>(layoutD);
   if (!isComplete(description))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -122,37 +123,45 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
   if ((turnA ? A.columns : A.rows) != D.rows || (turnB ? B.rows : B.columns) != D.columns ||
       (turnB ? B.columns : B.rows) != depth)
     return CUBLAS_STATUS_INVALID_VALUE;
-  auto left = [&](uint64_t i, uint64_t k, int32_t n) {
-    return double(static_cast<const float *>(a)[turnA ? A.place(k, i, n) : A.place(i, k, n)]);
-  };
-  auto right = [&](uint64_t k, uint64_t j, int32_t n) {
-    return double(static_cast<const float *>(b)[turnB ? B.place(j, k, n) : B.place(k, j, n)]);
-  };
-  auto *vector = static_cast<float *>(description.bias);
-  const auto epilogue = static_cast<cublasLtEpilogue_t>(description.epilogue);
-  for (int32_t n = 0; n < D.batch; ++n)
-    for (uint64_t j = 0; j < D.columns; ++j)
-      for (uint64_t i = 0; i < D.rows; ++i) {
-        double value = 0;
+  // What is behind pointers of the host's is read now, as cuBLASLt does.
+  const float scale = *static_cast<const float *>(alpha),
+              ofAddend = *static_cast<const float *>(beta);
+  const auto compute = [=, A = A, B = B, D = D] {
+    auto left = [&](uint64_t i, uint64_t k, int32_t n) {
+      return double(static_cast<const float *>(a)[turnA ? A.place(k, i, n) : A.place(i, k, n)]);
+    };
+    auto right = [&](uint64_t k, uint64_t j, int32_t n) {
+      return double(static_cast<const float *>(b)[turnB ? B.place(j, k, n) : B.place(k, j, n)]);
+    };
+    auto *vector = static_cast<float *>(description.bias);
+    const auto epilogue = static_cast<cublasLtEpilogue_t>(description.epilogue);
+    for (int32_t n = 0; n < D.batch; ++n)
+      for (uint64_t j = 0; j < D.columns; ++j)
+        for (uint64_t i = 0; i < D.rows; ++i) {
+          double value = 0;
+          for (uint64_t k = 0; k < depth; ++k)
+            value += left(i, k, n) * right(k, j, n);
+          value *= scale;
+          if (ofAddend != 0)
+            value += double(ofAddend) * static_cast<const float *>(c)[D.place(i, j, n)];
+          if (epilogue == CUBLASLT_EPILOGUE_BIAS)
+            value += vector[i];
+          static_cast<float *>(d)[D.place(i, j, n)] = static_cast<float>(value);
+        }
+    // "The bias size corresponds to the number of rows (B: columns) of the matrix D. The reduction
+    // happens over the GEMM's k."
+    if (epilogue == CUBLASLT_EPILOGUE_BGRADA || epilogue == CUBLASLT_EPILOGUE_BGRADB)
+      for (uint64_t i = 0; i < (epilogue == CUBLASLT_EPILOGUE_BGRADA ? D.rows : D.columns); ++i) {
+        double sum = 0;
         for (uint64_t k = 0; k < depth; ++k)
-          value += left(i, k, n) * right(k, j, n);
-        value *= *static_cast<const float *>(alpha);
-        if (*static_cast<const float *>(beta) != 0)
-          value += double(*static_cast<const float *>(beta)) *
-                   static_cast<const float *>(c)[D.place(i, j, n)];
-        if (epilogue == CUBLASLT_EPILOGUE_BIAS)
-          value += vector[i];
-        static_cast<float *>(d)[D.place(i, j, n)] = static_cast<float>(value);
+          sum += epilogue == CUBLASLT_EPILOGUE_BGRADA ? left(i, k, 0) : right(k, i, 0);
+        vector[i] = static_cast<float>(sum);
       }
-  // "The bias size corresponds to the number of rows (B: columns) of the matrix D. The reduction
-  // happens over the GEMM's k."
-  if (epilogue == CUBLASLT_EPILOGUE_BGRADA || epilogue == CUBLASLT_EPILOGUE_BGRADB)
-    for (uint64_t i = 0; i < (epilogue == CUBLASLT_EPILOGUE_BGRADA ? D.rows : D.columns); ++i) {
-      double sum = 0;
-      for (uint64_t k = 0; k < depth; ++k)
-        sum += epilogue == CUBLASLT_EPILOGUE_BGRADA ? left(i, k, 0) : right(k, i, 0);
-      vector[i] = static_cast<float>(sum);
-    }
+    return true;
+  };
+  if (stream)
+    return issueFake(stream, compute) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+  compute();
   return CUBLAS_STATUS_SUCCESS;
 }
 

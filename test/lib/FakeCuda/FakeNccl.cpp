@@ -4,6 +4,9 @@
 #include "test/lib/FakeCuda/FakeCuda.h"
 
 #include <cstring>
+#include <cuda_runtime_api.h>
+#include <functional>
+#include <utility>
 
 using namespace dlc::test;
 
@@ -14,12 +17,29 @@ FakeNccl &dlc::test::fakeNccl() {
 
 namespace {
 
-/// Made in the order of channels, as ids are.
 struct Communicator {
-  int number;
+  /// For how many questions it goes on with what it was asked for; and what it then gives to a
+  /// stream.
+  int busy = 0;
+  std::function<bool()> last;
+  /// Sums of it come to nothing, but to an end.
+  bool aborted = false;
 };
+Communicator &of(ncclComm_t which) { return *reinterpret_cast<Communicator *>(which); }
 
 const char *errorText(ncclResult_t) { return "of the fake"; }
+
+/// Nothing may be asked of it before it has done what it was asked for before, and an error that
+/// was left behind is taken for its own.
+ncclResult_t begin(ncclComm_t which, std::function<bool()> last = nullptr) {
+  if (of(which).busy != 0)
+    return ncclInvalidUsage;
+  if (cudaPeekAtLastError() != cudaSuccess)
+    return ncclUnhandledCudaError;
+  of(which).busy = 3;
+  of(which).last = std::move(last);
+  return ncclInProgress;
+}
 
 ncclResult_t makeId(ncclUniqueId *id) {
   static char number = 0;
@@ -27,45 +47,59 @@ ncclResult_t makeId(ncclUniqueId *id) {
   return ncclSuccess;
 }
 
-ncclResult_t connectRanks(ncclComm_t *made, int count, ncclUniqueId id, int rank) {
+ncclResult_t connectRanks(ncclComm_t *made, int count, ncclUniqueId id, int rank,
+                          ncclConfig_t *config) {
   static ncclUniqueId last = {};
-  static int number = 0;
   // An id connects ranks once.
-  if (std::memcmp(&id, &last, sizeof(id)) == 0 || rank >= count)
+  if (std::memcmp(&id, &last, sizeof(id)) == 0 || rank >= count || config->blocking != 0)
     return ncclInvalidArgument;
   last = id;
-  *made = reinterpret_cast<ncclComm_t>(new Communicator{number++ % 2});
+  *made = reinterpret_cast<ncclComm_t>(new Communicator);
   fakeNccl().log += "connect " + std::to_string(count) + " rank " + std::to_string(rank) + " ";
-  return ncclSuccess;
+  return begin(*made);
 }
 
+ncclResult_t finalize(ncclComm_t which) {
+  fakeNccl().log += "finalize ";
+  return begin(which);
+}
+
+/// Sums that are under way know it yet, so it stays.
 ncclResult_t end(ncclComm_t which, const char *how) {
-  delete reinterpret_cast<Communicator *>(which);
-  fakeNccl().log += how;
+  of(which).aborted = true;
+  fakeNccl().log += of(which).busy != 0 ? std::string("busy ") + how : how;
   return ncclSuccess;
 }
 
-ncclResult_t asyncError(ncclComm_t, ncclResult_t *error) {
-  *error = fakeNccl().error;
+ncclResult_t asyncError(ncclComm_t which, ncclResult_t *error) {
+  Communicator &asked = of(which);
+  *error = fakeNccl().error != ncclSuccess ? fakeNccl().error
+           : asked.busy > 0                ? ncclInProgress
+                                           : ncclSuccess;
+  asked.busy -= asked.busy > 0;
+  if (asked.busy == 0 && asked.last && !std::exchange(asked.last, nullptr)())
+    fakeNccl().error = ncclUnhandledCudaError;
   return ncclSuccess;
 }
 
 ncclResult_t allReduce(const void *from, void *to, size_t count, ncclDataType_t type,
                        ncclRedOp_t operation, ncclComm_t which, cudaStream_t stream) {
-  // In place, behind what the stream has, and never on the stream that kernels run on.
+  // In place, behind what the stream has.
   if (from != to || type != ncclFloat32 || operation != ncclSum)
     return ncclInvalidArgument;
-  const int channel = reinterpret_cast<Communicator *>(which)->number;
-  const bool taken = issueFake(stream, [=] {
+  const auto sum = [=] {
+    if (of(which).aborted || fakeCuda().stuck)
+      return of(which).aborted;
     auto *buffer = static_cast<std::byte *>(to);
     dlc::runtime::addElements(DLC_F32, buffer, buffer, count);
-    fakeNccl().log += "sum " + std::to_string(channel) + " x " + std::to_string(count) + " ";
-  });
-  return taken ? ncclSuccess : ncclUnhandledCudaError;
+    fakeNccl().log += "sum " + std::to_string(count) + " ";
+    return true;
+  };
+  return begin(which, [=] { return issueFake(stream, sum); });
 }
 
-ncclResult_t enroll(const ncclComm_t, void *buffer, size_t bytes, void **handle) {
-  if (isCapturingFake())
+ncclResult_t enroll(const ncclComm_t which, void *buffer, size_t bytes, void **handle) {
+  if (isCapturingFake() || of(which).busy != 0)
     return ncclInvalidUsage;
   *handle = buffer;
   fakeNccl().log += "register " + std::to_string(bytes) + " ";
@@ -83,6 +117,7 @@ const dlc::runtime::Nccl &dlc::test::fakeNcclCalls() {
   static const dlc::runtime::Nccl calls = {errorText,
                                            makeId,
                                            connectRanks,
+                                           finalize,
                                            [](ncclComm_t which) { return end(which, "destroy "); },
                                            [](ncclComm_t which) { return end(which, "abort "); },
                                            asyncError,

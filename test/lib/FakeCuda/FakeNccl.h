@@ -1,5 +1,6 @@
 // NCCL between this process and a second rank that has the same numbers, for tests of what the CUDA
-// device asks of it: sums double. It notes each call and refuses what NCCL refuses.
+// device asks of it: sums double. It notes each call, goes on beside its caller for a while, and
+// refuses what NCCL refuses. Where the fake's device is stuck, it is in a sum.
 #ifndef DLC_TEST_LIB_FAKECUDA_FAKENCCL_H
 #define DLC_TEST_LIB_FAKECUDA_FAKENCCL_H
 
@@ -11,7 +12,7 @@ namespace dlc::test {
 
 struct FakeNccl {
   /// "connect 2 rank 0 ", "register 272 " of a buffer's bytes, then, as the device runs them,
-  /// "sum 0 x 68 " of the channel's number and the elements; "deregister ", "abort ", "destroy ".
+  /// "sum 68 " of the elements; "deregister ", "finalize ", "destroy ", "abort ".
   std::string log;
   /// What asking for errors gives from now on.
   ncclResult_t error = ncclSuccess;

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <unistd.h>
 
@@ -89,23 +90,37 @@ dlc_argument addLoss(PlanBuilder &plan, const Shared &s, bool counts) {
   return gradient;
 }
 
-/// Sums the gradients over the ranks, beside the first stream, and makes means of them.
+/// Sums the gradients over the ranks and makes means of them.
 void addReduction(PlanBuilder &plan, const Shared &s, const dlc_argument &weight,
-                  const dlc_argument &bias) {
+                  const dlc_argument &bias, Sums sums) {
   dlc_argument bucket = weight;
   bucket.bytes = bias.offset + bias.bytes - weight.offset;
-  plan.event(DLC_RECORD_RECORD_EVENT, 0);
-  plan.stream = 1;
-  plan.event(DLC_RECORD_WAIT_EVENT, 0);
-  plan.sumOverRanks("bucket0/all_reduce", bucket, DLC_CHANNEL_BUCKETS);
-  plan.event(DLC_RECORD_RECORD_EVENT, 1);
+  auto sumBeside = [&](std::string_view name, const dlc_argument &buffer, uint32_t channel) {
+    plan.stream = 1 + channel;
+    plan.event(DLC_RECORD_WAIT_EVENT, 0);
+    plan.sumOverRanks(name, buffer, channel);
+    plan.event(DLC_RECORD_RECORD_EVENT, 1 + channel);
+  };
+  if (sums != Sums::Between)
+    plan.event(DLC_RECORD_RECORD_EVENT, 0);
+  if (sums == Sums::OfTwoChannels) {
+    sumBeside("bucket0/all_reduce", weight, DLC_CHANNEL_BUCKETS);
+    sumBeside("small/all_reduce", bias, DLC_CHANNEL_SMALL);
+  } else if (sums == Sums::Beside) {
+    sumBeside("bucket0/all_reduce", bucket, DLC_CHANNEL_BUCKETS);
+  } else {
+    plan.sumOverRanks("bucket0/all_reduce", bucket, DLC_CHANNEL_BUCKETS);
+  }
   plan.stream = 0;
-  plan.event(DLC_RECORD_WAIT_EVENT, 1);
+  if (sums != Sums::Between)
+    plan.event(DLC_RECORD_WAIT_EVENT, 1);
+  if (sums == Sums::OfTwoChannels)
+    plan.event(DLC_RECORD_WAIT_EVENT, 2);
   plan.launch("bucket0/scale", s.scale, 1, {updating(bucket), plan.ofScalar(s.ranksScale)},
               {bucket.bytes / sizeof(float)});
 }
 
-void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams, bool parallel) {
+void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams, std::optional<Sums> sums) {
   plan.beginEntry("train_step", DLC_ENTRY_TRAIN, batch);
   const dlc_argument gradient = addLoss(plan, s, false);
   const dlc_type weightType = plan.variables[s.weight].type, biasType = plan.variables[s.bias].type;
@@ -113,8 +128,8 @@ void addTrainStep(PlanBuilder &plan, const Shared &s, bool twoStreams, bool para
   plan.launch("linear1/backward_weight", s.weightGradient, classes,
               {gradient, plan.ofInput(0), writing(weight), writing(bias)},
               {batch, features, classes});
-  if (parallel)
-    addReduction(plan, s, weight, bias);
+  if (sums)
+    addReduction(plan, s, weight, bias, *sums);
   if (twoStreams)
     plan.event(DLC_RECORD_RECORD_EVENT, 0);
   constexpr uint64_t block = 16;
@@ -152,16 +167,16 @@ void addInfer(PlanBuilder &plan, const Shared &s) {
 
 } // namespace
 
-static PlanBuilder modelFor(dlc_target target, bool parallel) {
+static PlanBuilder modelFor(dlc_target target, std::optional<Sums> sums = std::nullopt) {
   PlanBuilder plan;
   plan.target = target;
   Shared shared = addShared(plan);
-  if (parallel) {
+  if (sums) {
     shared.ranksScale = plan.scalar("ranks.scale", 1);
     constexpr uint32_t scaleFunction = 12;
     shared.scale = plan.kernel("scale", scaleFunction, 2, 1);
   }
-  addTrainStep(plan, shared, target == DLC_TARGET_CUDA && !parallel, parallel);
+  addTrainStep(plan, shared, target == DLC_TARGET_CUDA && !sums, sums);
   plan.beginEntry("evaluate", DLC_ENTRY_EVALUATE, batch);
   addLoss(plan, shared, true);
   plan.endEntry();
@@ -169,9 +184,9 @@ static PlanBuilder modelFor(dlc_target target, bool parallel) {
   return plan;
 }
 
-PlanBuilder smallModel() { return modelFor(DLC_TARGET_CPU, false); }
-PlanBuilder smallSimtModel() { return modelFor(DLC_TARGET_CUDA, false); }
-PlanBuilder smallParallelModel(dlc_target target) { return modelFor(target, true); }
+PlanBuilder smallModel() { return modelFor(DLC_TARGET_CPU); }
+PlanBuilder smallSimtModel() { return modelFor(DLC_TARGET_CUDA); }
+PlanBuilder smallParallelModel(dlc_target target, Sums sums) { return modelFor(target, sums); }
 
 /// Header of the section .dlc.plan, found by the place that the loader's own reader gives.
 static Elf64_Shdr *planSection(std::vector<std::byte> &module, const runtime::FileRange &plan) {

@@ -14,8 +14,9 @@ PlanBuilder smallModel();
 PlanBuilder smallSimtModel();
 
 /// The same, built for several ranks: the gradients are one bucket that is summed on a second
-/// stream.
-PlanBuilder smallParallelModel(dlc_target target = DLC_TARGET_CPU);
+/// stream, or on the first; or two on two channels, each on a stream of its own.
+enum class Sums { Beside, Between, OfTwoChannels };
+PlanBuilder smallParallelModel(dlc_target target = DLC_TARGET_CPU, Sums sums = Sums::Beside);
 
 /// Targets of a note for smallSimtModel().
 inline constexpr uint32_t simtTargets = 1u << DLC_TARGET_CUDA | 1u << DLC_TARGET_SIMT;
