@@ -15,6 +15,14 @@ if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64 A
   endforeach()
 endif()
 
+# A library that is opened beside any program has a libstdc++ of its own, which nobody sees; but that of a sanitizer, whose operator
+# new and delete are the program's.
+function(dlc_own_libstdcxx target)
+  if(NOT CMAKE_CXX_FLAGS MATCHES -fsanitize)
+    target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--exclude-libs,ALL)
+  endif()
+endfunction()
+
 function(dlc_old_systems target)
   if(NOT TARGET dlc_old_systems)
     return()

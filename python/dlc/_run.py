@@ -68,7 +68,8 @@ class Run:
     checked before the first batch.
 
     Arrays are NumPy's, or of anything that has DLPack or the buffer protocol, as PyTorch's tensors on the CPU. They are read where they
-    lie if they are row-major, and copied if not.
+    lie if they are row-major, and copied if not. Those of step(), of predict() and of weights that are assigned may lie on the CUDA device
+    of the run, row-major, and are copied there: see set_stream().
 
     Arguments:
       module             what dlc wrote
@@ -162,10 +163,11 @@ class Run:
         """Losses and metrics of the present weights on the test data, or on `data`, each sample once."""
         return self._run.evaluate(data)
 
-    def predict(self, inputs: Arrays, entry: str | None = None) -> ndarray | dict[str, ndarray]:
+    def predict(self, inputs: Arrays, entry: str | None = None, into: Arrays | None = None) -> ndarray | dict[str, ndarray] | None:
         """Runs an entry that infers, the first one by default, with the present weights: any number of samples, where the first axis of
-        all inputs counts them. Returns its output, or a dict of them where it has several."""
-        return self._run.predict(inputs, entry or "")
+        all inputs counts them. Returns its output, or a dict of them where it has several; or writes some of them or all `into` arrays
+        by name, which are row-major, and returns None."""
+        return self._run.predict(inputs, entry or "", into)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a checkpoint, from which a run resumes to the bit. All ranks call it."""
@@ -178,6 +180,17 @@ class Run:
     def set(self, setting: str, value: float) -> None:
         """Sets one of the module's settings from the next step on, as `overrides` does."""
         self._run.set(setting, value)
+
+    def set_stream(self, stream: int) -> None:
+        """The program's stream on the CUDA device of the run, a cudaStream_t as a number: torch.cuda.current_stream().cuda_stream; 0, as
+        at first, is CUDA's default stream. Arrays on the device are read and written behind all that this stream has been given, and
+        ahead of what it is given when the call has returned. Runs on the CPU and on SIMT do not look at it."""
+        self._run.set_stream(_count("stream", stream))
+
+    @property
+    def cuda_device(self) -> int | None:
+        """The number of the CUDA device that the run is on; None on the CPU and on SIMT."""
+        return self._run.cuda_device()
 
     def stop(self) -> None:
         """Ends train() after the batch that it is at, as if it were complete; from any thread. The next train() goes on."""

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nanobind/stl/pair.h>
 
 namespace dlc::python {
 
@@ -28,18 +29,24 @@ static bool isNumpyBfloat16(nb::handle value) {
          nb::cast<std::string>(nb::str(dtype.attr("name"))) == "bfloat16";
 }
 
-HeldArray arrayOf(nb::handle value, std::string what, std::string_view name) {
-  HeldArray held;
-  bool isBfloat16 = false;
-  if (!nb::try_cast(value, held.owner)) {
-    isBfloat16 = isNumpyBfloat16(value);
-    if (!isBfloat16 || !nb::try_cast(value.attr("view")("uint16"), held.owner))
-      raise(StatusCode::InvalidArgument,
-            what + " is no array: '" + typeName(value) +
-                "'; expected one with DLPack or the buffer protocol, in memory of the host and its "
-                "order of bytes");
+/// Where it lies by DLPack's numbers of a kind and of a device; none if it does not say.
+static std::optional<std::pair<int, int>> deviceOf(nb::handle value) {
+  std::pair<int, int> device;
+  try {
+    if (nb::hasattr(value, "__dlpack_device__") &&
+        nb::try_cast(value.attr("__dlpack_device__")(), device))
+      return device;
+  } catch (const nb::python_error &) {
+    // It has none that DLPack knows.
   }
-  const nb::dlpack::dtype given = held.owner.dtype();
+  return {};
+}
+
+static bool isOnCuda(const std::optional<std::pair<int, int>> &device) {
+  return device && device->first == nb::device::cuda::value;
+}
+
+static dlc_dtype dtypeOf(const nb::dlpack::dtype &given, bool isBfloat16, const std::string &what) {
   const auto known = std::ranges::find_if(dtypes, [&](const auto &each) {
     return isBfloat16 ? each.first == DLC_BF16 : each.second == given;
   });
@@ -47,14 +54,64 @@ HeldArray arrayOf(nb::handle value, std::string what, std::string_view name) {
     raise(StatusCode::InvalidArgument,
           what + " has a dtype that dlc has not; there are: float32, float64, float16, bfloat16, "
                  "int32, int64, uint8, bool");
-  held.array = {std::string(name),
-                known->first,
-                {held.owner.shape_ptr(), held.owner.shape_ptr() + held.owner.ndim()},
-                held.owner.data()};
-  return held;
+  return known->first;
 }
 
-HeldArrays arraysOf(nb::handle mapping) {
+/// The array on the run's device, ready for its stream. The owner of that makes it so.
+template <typename Array>
+static Array onDevice(nb::handle value, const std::string &what, int device, const Reach &reach) {
+  if (device != *reach.cuda)
+    raise(StatusCode::InvalidArgument, what + " lies on CUDA device " + std::to_string(device) +
+                                           ", the run is on device " + std::to_string(*reach.cuda));
+  const uintptr_t defaultStream = 1; // of DLPack
+  const nb::object capsule = value.attr("__dlpack__")(
+      nb::arg("stream") = reach.stream == 0 ? defaultStream : reach.stream);
+  Array array;
+  if (!nb::try_cast(capsule, array))
+    raise(StatusCode::InvalidArgument,
+          what + " has gaps or is not row-major: make it contiguous first");
+  return array;
+}
+
+/// Pinned memory is the host's too.
+template <typename Array> static bool isOnHost(const Array &array) {
+  return array.device_type() == nb::device::cpu::value ||
+         array.device_type() == nb::device::cuda_host::value;
+}
+
+[[noreturn]] static void refuse(nb::handle value, const std::string &what) {
+  if (const auto device = deviceOf(value); isOnCuda(device))
+    raise(StatusCode::InvalidArgument, what + " lies on CUDA device " +
+                                           std::to_string(device->second) +
+                                           ", and is read on the host: copy it there first");
+  raise(StatusCode::InvalidArgument,
+        what + " is no array: '" + typeName(value) +
+            "'; expected one with DLPack or the buffer protocol, in memory of the host and its "
+            "order of bytes");
+}
+
+HeldArray arrayOf(nb::handle value, std::string what, std::string_view name, const Reach &reach) {
+  nb::ndarray<nb::ro, nb::c_contig> array;
+  const auto device = reach.cuda ? deviceOf(value) : std::nullopt;
+  const bool isThere = isOnCuda(device);
+  bool isBfloat16 = false;
+  if (isThere) {
+    array = onDevice<decltype(array)>(value, what, device->second, reach);
+  } else if (!nb::try_cast(value, array) || !isOnHost(array)) {
+    isBfloat16 = isNumpyBfloat16(value);
+    if (!isBfloat16 || !nb::try_cast(value.attr("view")("uint16"), array))
+      refuse(value, what);
+  }
+  return {nb::ndarray<nb::ro>(array),
+          {std::string(name),
+           dtypeOf(array.dtype(), isBfloat16, what),
+           {array.shape_ptr(), array.shape_ptr() + array.ndim()},
+           array.data(),
+           isThere ? Place::Device : Place::Host}};
+}
+
+/// Calls body(name, value) for each array of a mapping.
+template <typename Body> static void forEachArray(nb::handle mapping, const Body &body) {
   nb::object own;
   if (!PyDict_Check(mapping.ptr())) {
     if (!nb::hasattr(mapping, "keys"))
@@ -65,16 +122,50 @@ HeldArrays arraysOf(nb::handle mapping) {
       throw nb::python_error();
     mapping = own;
   }
-  HeldArrays all;
   for (const auto [key, value] : nb::borrow<nb::dict>(mapping)) {
     std::string name;
     if (!nb::try_cast(key, name))
       raise(StatusCode::InvalidArgument,
             "names of arrays are strings, not '" + typeName(key) + "'");
-    HeldArray held = arrayOf(value, "array '" + name + "'", name);
+    body(name, value);
+  }
+}
+
+HeldArrays arraysOf(nb::handle mapping, const Reach &reach) {
+  HeldArrays all;
+  forEachArray(mapping, [&](const std::string &name, nb::handle value) {
+    HeldArray held = arrayOf(value, "array '" + name + "'", name, reach);
     all.owners.push_back(std::move(held.owner));
     all.arrays.push_back(std::move(held.array));
-  }
+  });
+  return all;
+}
+
+HeldOutputs outputsOf(nb::handle mapping, const Reach &reach) {
+  HeldOutputs all;
+  forEachArray(mapping, [&](const std::string &name, nb::handle value) {
+    const std::string what = "array '" + name + "'";
+    nb::ndarray<nb::c_contig> array;
+    const auto device = deviceOf(value);
+    const bool isThere = reach.cuda && isOnCuda(device), isBfloat16 = isNumpyBfloat16(value);
+    if (isThere) {
+      array = onDevice<decltype(array)>(value, what, device->second, reach);
+    } else if (isOnCuda(device)) {
+      refuse(value, what);
+    } else {
+      // A copy that is row-major or may be written would not be the program's array.
+      const nb::object bits = isBfloat16 ? value.attr("view")("uint16") : nb::borrow(value);
+      if (!nb::try_cast(bits, array, /*convert=*/false) || !isOnHost(array))
+        raise(StatusCode::InvalidArgument,
+              what + " cannot be written: expected a row-major array that is not read only");
+    }
+    all.arrays.push_back({name,
+                          dtypeOf(array.dtype(), isBfloat16, what),
+                          {array.shape_ptr(), array.shape_ptr() + array.ndim()},
+                          array.data(),
+                          isThere ? Place::Device : Place::Host});
+    all.owners.emplace_back(array);
+  });
   return all;
 }
 

@@ -209,8 +209,21 @@ void Run::train(const nb::object &callback, const nb::object &progress,
   });
 }
 
+std::optional<int> Run::cudaDevice() const { return cudaOrdinal(*run->state()->device()); }
+
+Reach Run::reach() const {
+  return {cudaDevice(), reinterpret_cast<uintptr_t>(run->state()->stream())};
+}
+
+void Run::setStream(uintptr_t stream) {
+  call(Access::Set, [&] {
+    run->setStream(reinterpret_cast<void *>(stream));
+    return Status();
+  });
+}
+
 nb::dict Run::step(nb::handle batch) {
-  const HeldArrays held = arraysOf(batch);
+  const HeldArrays held = arraysOf(batch, reach());
   return metricsOf(call(Access::Change, [&] { return run->step(held.arrays); }).batch);
 }
 
@@ -219,8 +232,13 @@ nb::dict Run::evaluate(nb::handle data) {
   return metricsOf(call(Access::Read, [&] { return run->evaluate(dataset); }).metrics);
 }
 
-nb::object Run::predict(nb::handle inputs, std::string_view entry) {
-  const HeldArrays held = arraysOf(inputs);
+nb::object Run::predict(nb::handle inputs, std::string_view entry, nb::handle into) {
+  const HeldArrays held = arraysOf(inputs, reach());
+  if (!into.is_none()) {
+    const HeldOutputs written = outputsOf(into, reach());
+    call(Access::Read, [&] { return run->predict(held.arrays, written.arrays, entry); });
+    return nb::none();
+  }
   std::vector<Tensor> outputs =
       call(Access::Read, [&] { return run->predict(held.arrays, entry); });
   if (outputs.size() == 1)
@@ -286,13 +304,13 @@ nb::object Run::read(const std::string &variable) {
 void Run::write(const std::string &variable, nb::handle value) {
   const size_t index = find(variable);
   const TensorType &type = run->module()->plan().variables[index].type;
-  const HeldArray held = arrayOf(value, "'" + variable + "'");
+  const HeldArray held = arrayOf(value, "'" + variable + "'", {}, reach());
   const TensorType given{held.array.dtype, held.array.shape, {}};
   if (given.dtype != type.dtype || given.shape != type.shape)
     raise(StatusCode::InvalidArgument,
           "'" + variable + "' is " + type.str() + ", the array that is assigned " + given.str());
   const std::span bytes(static_cast<const std::byte *>(held.array.data), type.logicalBytes());
-  call(Access::Change, [&] { return run->state()->write(index, bytes); });
+  call(Access::Change, [&] { return run->state()->write(index, bytes, held.array.place); });
 }
 
 /// Bytes where the weights are of several types.
@@ -316,13 +334,13 @@ nb::object Run::readWeights() {
 }
 
 void Run::writeWeights(nb::handle value) {
-  const HeldArray held = arrayOf(value, "`weights`");
+  const HeldArray held = arrayOf(value, "`weights`", {}, reach());
   const TensorType given{held.array.dtype, held.array.shape, {}};
   if (given.dtype != weightsType())
     raise(StatusCode::InvalidArgument, "`weights` are of " + std::string(dtypeName(weightsType())) +
                                            ", the array that is assigned is " + given.str());
   const std::span bytes(static_cast<const std::byte *>(held.array.data), given.logicalBytes());
-  call(Access::Change, [&] { return run->writeWeights(bytes); });
+  call(Access::Change, [&] { return run->writeWeights(bytes, held.array.place); });
 }
 
 int Run::traverse(PyObject *self, visitproc visit, void *arg) {

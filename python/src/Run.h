@@ -35,10 +35,13 @@ public:
              std::optional<uint64_t> epochs);
   nb::dict step(nb::handle batch);
   nb::dict evaluate(nb::handle data);
-  nb::object predict(nb::handle inputs, std::string_view entry);
+  /// None where outputs are written `into` a mapping's arrays.
+  nb::object predict(nb::handle inputs, std::string_view entry, nb::handle into);
   void save(const std::filesystem::path &path);
   void load(const std::filesystem::path &path);
   void set(const std::string &setting, double value);
+  void setStream(uintptr_t stream);
+  std::optional<int> cudaDevice() const;
   void averageWeights(runtime::Ranks &ranks, double weight);
   void stop() { run->stop(); }
   nb::object progress();
@@ -68,6 +71,7 @@ private:
   void rethrow();
   void sayLine(runtime::Severity severity, std::string_view line);
   Status fillBatch(uint64_t epoch, uint64_t batch, std::span<const runtime::OutputArray> inputs);
+  Reach reach() const;
   size_t find(const std::string &variable) const;
   dlc_dtype weightsType() const;
 

@@ -28,6 +28,16 @@ class OnlyDlpack:
         return self.owner.__dlpack_device__()
 
 
+class OnCuda:
+    """Says that it lies on a CUDA device, and would take the program along that reads it as the host's."""
+
+    def __dlpack__(self, **arguments):
+        raise BufferError("not for the host")
+
+    def __dlpack_device__(self):
+        return 2, 1
+
+
 class Array(numpy.ndarray):
     """Can be referred to weakly."""
 
@@ -64,6 +74,33 @@ class Arrays(Case):
         third.train(progress=False)
         self.says(dlc.InvalidArgumentError, "array 'image' is no array: 'Tensor'; expected one with DLPack or the buffer protocol, in "
                   "memory of the host and its order of bytes", one.predict, {"image": torch.zeros(8, 1, 4, 4, device="meta")})
+
+    def test_on_a_device_that_the_run_is_not_on(self):
+        run, batch = self.run_of(), batches(samples())[0]
+        line = "lies on CUDA device 1, and is read on the host: copy it there first"
+        for function in (run.step, run.predict, run.evaluate, self.run_of):
+            self.says(dlc.InvalidArgumentError, f"array 'image' {line}", function, {**batch, "image": OnCuda()})
+        self.says(dlc.InvalidArgumentError, f"array 'output' {line}", run.predict, {"image": batch["image"]}, into={"output": OnCuda()})
+        self.says(dlc.InvalidArgumentError, f"`weights` {line}", setattr, run, "weights", OnCuda())
+        self.assertIsNone(run.cuda_device)
+        run.set_stream(0)
+        self.says(dlc.InvalidArgumentError, "`stream` is -1, expected a whole number from 0 on", run.set_stream, -1)
+
+    def test_are_written_into(self):
+        run, image = self.run_of(), samples(11)["image"]
+        expected = run.predict({"image": image})
+        scores = numpy.zeros_like(expected)
+        for into in (scores, OnlyDlpack(scores), memoryview(scores)):
+            scores[...] = 0
+            self.assertIsNone(run.predict({"image": image}, into={"output": into}))
+            self.assertEqual(scores.tobytes(), expected.tobytes())
+        frozen = scores.copy()
+        frozen.flags.writeable = False
+        for wrong in (frozen, numpy.asfortranarray(scores), [1.0], None):
+            self.says(dlc.InvalidArgumentError, "array 'output' cannot be written: expected a row-major array that is not read only",
+                      run.predict, {"image": image}, into={"output": wrong})
+        self.says(dlc.InvalidArgumentError, "array 'output' is f32[10, 4], entry 'infer_n1' yields f32[11, 4]", run.predict,
+                  {"image": image}, into={"output": scores[:10]})
 
     def test_that_are_none(self):
         run, image = self.run_of(), samples(8)["image"]

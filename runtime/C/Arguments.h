@@ -59,15 +59,17 @@ Result<std::vector<To>> arraysOf(const From *given, size_t count, std::string_vi
   for (const From &array : std::span(given, count)) {
     if (!array.name)
       return invalid(of, ": array ", arrays.size(), " has no name");
-    if (dtypeSize(array.dtype) == 0)
-      return invalid(of, ": '", array.name, "' has dtype ", array.dtype, ", which is none");
+    const uint32_t dtype = array.dtype & ~DLC_ON_DEVICE;
+    if (dtypeSize(dtype) == 0)
+      return invalid(of, ": '", array.name, "' has dtype ", dtype, ", which is none");
     if (array.rank > DLC_MAX_RANK)
       return invalid(of, ": '", array.name, "' has ", array.rank, " axes, at most ", DLC_MAX_RANK);
     const std::span shape(array.shape, array.rank);
     if (!array.data && std::ranges::find(shape, 0u) == shape.end())
       return invalid(of, ": '", array.name, "' has no data");
-    arrays.push_back({array.name, static_cast<dlc_dtype>(array.dtype),
-                      std::vector<uint64_t>(shape.begin(), shape.end()), array.data});
+    arrays.push_back({array.name, static_cast<dlc_dtype>(dtype),
+                      std::vector<uint64_t>(shape.begin(), shape.end()), array.data,
+                      dtype == array.dtype ? Place::Host : Place::Device});
   }
   return arrays;
 }

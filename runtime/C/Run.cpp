@@ -369,6 +369,21 @@ dlc_status dlc_run_load(dlc_run *run, const char *path) {
   });
 }
 
+dlc_status dlc_run_cuda_device(dlc_run *run, int *out_device) {
+  return inRun(run, Calls::Reading, [&](RunHandle &object) -> Status {
+    DLC_TRY(present(out_device, "out_device"));
+    *out_device = cudaOrdinal(*object.run->state()->device()).value_or(-1);
+    return {};
+  });
+}
+
+dlc_status dlc_run_set_stream(dlc_run *run, void *stream) {
+  return inRun(run, Calls::Setting, [&](RunHandle &object) {
+    object.run->setStream(stream);
+    return Status();
+  });
+}
+
 dlc_status dlc_run_set(dlc_run *run, const char *setting, double value) {
   return inRun(run, Calls::Setting, [&](RunHandle &object) -> Status {
     DLC_TRY(present(setting, "setting"));
@@ -452,18 +467,34 @@ dlc_status dlc_run_weights_bytes(dlc_run *run, uint64_t *out_bytes) {
   });
 }
 
-dlc_status dlc_run_read_weights(dlc_run *run, void *weights, uint64_t bytes) {
+static dlc_status readWeightsTo(dlc_run *run, void *weights, uint64_t bytes, Place place) {
   return inRun(run, Calls::Evaluating, [&](RunHandle &object) -> Status {
     DLC_TRY(present(weights, "weights"));
-    return object.run->readWeights({static_cast<std::byte *>(weights), bytes});
+    return object.run->readWeights({static_cast<std::byte *>(weights), bytes}, place);
   });
 }
 
-dlc_status dlc_run_write_weights(dlc_run *run, const void *weights, uint64_t bytes) {
+static dlc_status writeWeightsFrom(dlc_run *run, const void *weights, uint64_t bytes, Place place) {
   return inRun(run, Calls::Everything, [&](RunHandle &object) -> Status {
     DLC_TRY(present(weights, "weights"));
-    return object.run->writeWeights({static_cast<const std::byte *>(weights), bytes});
+    return object.run->writeWeights({static_cast<const std::byte *>(weights), bytes}, place);
   });
+}
+
+dlc_status dlc_run_read_weights(dlc_run *run, void *weights, uint64_t bytes) {
+  return readWeightsTo(run, weights, bytes, Place::Host);
+}
+
+dlc_status dlc_run_write_weights(dlc_run *run, const void *weights, uint64_t bytes) {
+  return writeWeightsFrom(run, weights, bytes, Place::Host);
+}
+
+dlc_status dlc_run_read_device_weights(dlc_run *run, void *weights, uint64_t bytes) {
+  return readWeightsTo(run, weights, bytes, Place::Device);
+}
+
+dlc_status dlc_run_write_device_weights(dlc_run *run, const void *weights, uint64_t bytes) {
+  return writeWeightsFrom(run, weights, bytes, Place::Device);
 }
 
 dlc_status dlc_run_average_weights(dlc_run *run, dlc_ranks *ranks, double weight) {
@@ -506,7 +537,8 @@ dlc_status dlc_run_read_variable(dlc_run *run, const dlc_output *variable) {
     DLC_TRY_ASSIGN(arrays, arraysOf<OutputArray>(variable, 1, "the variable"));
     DLC_TRY_ASSIGN(index, variableLike(object, arrays[0]));
     const uint64_t bytes = planOf(object).variables[index].type.logicalBytes();
-    return object.run->state()->read(index, {static_cast<std::byte *>(arrays[0].data), bytes});
+    return object.run->state()->read(index, {static_cast<std::byte *>(arrays[0].data), bytes},
+                                     arrays[0].place);
   });
 }
 
@@ -515,7 +547,7 @@ dlc_status dlc_run_write_variable(dlc_run *run, const dlc_array *variable) {
     DLC_TRY_ASSIGN(arrays, arraysOf<Array>(variable, 1, "the variable"));
     DLC_TRY_ASSIGN(index, variableLike(object, arrays[0]));
     const uint64_t bytes = planOf(object).variables[index].type.logicalBytes();
-    return object.run->state()->write(index,
-                                      {static_cast<const std::byte *>(arrays[0].data), bytes});
+    return object.run->state()->write(
+        index, {static_cast<const std::byte *>(arrays[0].data), bytes}, arrays[0].place);
   });
 }

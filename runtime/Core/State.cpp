@@ -106,32 +106,61 @@ static Status checkSize(const VariableInfo &variable, size_t size) {
                  variable.type.logicalBytes(), " bytes, found ", size);
 }
 
-Status State::read(size_t index, std::span<std::byte> destination) const {
-  return guarded([&]() -> Status {
-    DLC_TRY_ASSIGN(found, variable(index));
-    const VariableInfo &variable = *found;
-    DLC_TRY(checkSize(variable, destination.size()));
-    if (variable.type.isRowMajor())
-      return block->read(variable.offset, destination);
-    std::vector<std::byte> storage(variable.bytes);
-    DLC_TRY(block->read(variable.offset, storage));
-    unpackLayout(variable.type, storage.data(), destination.data());
-    return {};
+/// What messages call the program's memory for it.
+static std::string placeName(const VariableInfo &variable) {
+  return concat("the memory for variable '", variable.name, "'");
+}
+
+Status State::read(size_t index, std::span<std::byte> destination, Place where) const {
+  return guarded([&] {
+    auto copy = [&] { return copyOut(index, destination, where); };
+    return where == Place::Host ? copy() : inOrder(*place, programStream, copy);
   });
 }
 
-Status State::write(size_t index, std::span<const std::byte> source) {
-  return guarded([&]() -> Status {
-    DLC_TRY_ASSIGN(found, variable(index));
-    const VariableInfo &variable = *found;
-    DLC_TRY(checkSize(variable, source.size()));
-    ++changes;
-    if (variable.type.isRowMajor())
-      return block->write(variable.offset, source);
-    std::vector<std::byte> storage(variable.bytes);
-    packLayout(variable.type, source.data(), storage.data());
-    return block->write(variable.offset, storage);
+Status State::write(size_t index, std::span<const std::byte> source, Place where) {
+  return guarded([&] {
+    auto copy = [&] { return copyIn(index, source, where); };
+    return where == Place::Host ? copy() : inOrder(*place, programStream, copy);
   });
+}
+
+Status State::copyOut(size_t index, std::span<std::byte> destination, Place where) const {
+  DLC_TRY_ASSIGN(found, variable(index));
+  const VariableInfo &variable = *found;
+  DLC_TRY(checkSize(variable, destination.size()));
+  DLC_TRY(place->checkPlace(placeName(variable), destination.data(), where));
+  if (variable.type.isRowMajor())
+    return where == Place::Host ? block->read(variable.offset, destination)
+                                : block->copyTo(variable.offset, destination);
+  std::vector<std::byte> storage(variable.bytes);
+  DLC_TRY(block->read(variable.offset, storage));
+  if (where == Place::Host || place->sharesHostMemory()) {
+    unpackLayout(variable.type, storage.data(), destination.data());
+    return {};
+  }
+  std::vector<std::byte> logical(destination.size());
+  unpackLayout(variable.type, storage.data(), logical.data());
+  return copyFromHost(*place, logical, destination);
+}
+
+Status State::copyIn(size_t index, std::span<const std::byte> source, Place where) {
+  DLC_TRY_ASSIGN(found, variable(index));
+  const VariableInfo &variable = *found;
+  DLC_TRY(checkSize(variable, source.size()));
+  DLC_TRY(place->checkPlace(placeName(variable), source.data(), where));
+  ++changes;
+  if (variable.type.isRowMajor())
+    return where == Place::Host ? block->write(variable.offset, source)
+                                : block->copyFrom(variable.offset, source);
+  std::vector<std::byte> logical, storage(variable.bytes);
+  if (where == Place::Device && !place->sharesHostMemory()) {
+    DLC_TRY_ASSIGN(copy, copyToHost(*place, source));
+    logical = std::move(copy);
+    source = logical;
+  }
+  packLayout(variable.type, source.data(), storage.data());
+  return block->write(variable.offset, storage);
 }
 
 Status State::reset(dlc_role role) {

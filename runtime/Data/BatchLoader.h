@@ -29,6 +29,8 @@ struct Batch {
   /// One block for each input of the entry, aligned to DLC_ALIGNMENT; empty for the count of valid
   /// samples.
   std::vector<std::span<const std::byte>> inputs;
+  /// Where each lies, of arrays of the program's; empty: on the host.
+  std::vector<Place> places = {};
   int32_t valid = 0;
   /// The samples' numbers in the dataset, `valid` of them; of a sequence, of the first of each row.
   std::vector<uint32_t> samples;

@@ -52,6 +52,8 @@ Status check(const std::vector<Array> &arrays) {
                      arrays[0].shape[0]);
     if (!array.data)
       return invalid(name, " has no data");
+    if (array.place != Place::Host)
+      return invalid(name, " lies on the device, samples are read on the host");
     if (std::ranges::count(arrays, array.name, &Array::name) > 1)
       return invalid("there are two arrays ", name);
   }

@@ -13,6 +13,7 @@
 #include "dlc/module.h"
 #include "dlc/timeline.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Core/Support.h"
 
 #include <cstddef>
 #include <optional>
@@ -33,6 +34,15 @@ public:
   /// Copies from and to the host, after all commands issued before. The range lies in the block.
   virtual Status write(uint64_t offset, std::span<const std::byte> source) = 0;
   virtual Status read(uint64_t offset, std::span<std::byte> destination) const = 0;
+  /// The same from and to other memory of the device, which need not have been allocated here.
+  /// Where that is not the host's, the copy is one of the device's commands, and nobody waits for
+  /// it.
+  virtual Status copyFrom(uint64_t offset, std::span<const std::byte> source) {
+    return write(offset, source);
+  }
+  virtual Status copyTo(uint64_t offset, std::span<std::byte> destination) const {
+    return read(offset, destination);
+  }
 };
 
 /// One launch or library call, resolved: its buffers and constants.
@@ -142,6 +152,20 @@ public:
   virtual Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) {
     return allocate(bytes);
   }
+  /// The device's number as CUDA counts them; none where its memory is the host's.
+  virtual std::optional<int> ordinal() const { return {}; }
+  /// Fails if memory of the program's, which messages call `what`, does not lie at `place`, as far
+  /// as that can be known.
+  virtual Status checkPlace([[maybe_unused]] std::string_view what,
+                            [[maybe_unused]] const void *start,
+                            [[maybe_unused]] Place place) const {
+    return {};
+  }
+  /// What the device is given from now on comes behind all that the program's stream has; and what
+  /// that stream is given from now on behind all that the device has. The host does not wait. A
+  /// device whose commands are done when its calls return has nothing to do.
+  virtual Status follow([[maybe_unused]] void *stream) { return {}; }
+  virtual Status precede([[maybe_unused]] void *stream) { return {}; }
   /// Asks the libraries about all calls of a plan, in the order of the plan; runs nothing.
   virtual Result<std::vector<CallReport>>
   probe([[maybe_unused]] std::shared_ptr<const Module> module) {
@@ -158,6 +182,33 @@ public:
 private:
   std::shared_ptr<Transport> joined = selfTransport();
 };
+
+/// Copies between the host and memory of the program's on a device; the host waits.
+inline Result<std::vector<std::byte>> copyToHost(Device &device,
+                                                 std::span<const std::byte> source) {
+  std::vector<std::byte> copy(source.size());
+  DLC_TRY_ASSIGN(memory, device.allocate(source.size()));
+  DLC_TRY(memory->copyFrom(0, source));
+  DLC_TRY(memory->read(0, copy));
+  return copy;
+}
+inline Status copyFromHost(Device &device, std::span<const std::byte> source,
+                           std::span<std::byte> destination) {
+  DLC_TRY_ASSIGN(memory, device.allocate(source.size()));
+  DLC_TRY(memory->write(0, source));
+  DLC_TRY(memory->copyTo(0, destination));
+  std::byte last{};
+  return source.empty() ? Status() : memory->read(0, std::span(&last, 1));
+}
+
+/// Calls body(), which copies memory of the program's on the device, in order with its stream.
+template <typename Body> Status inOrder(Device &device, void *stream, const Body &body) {
+  DLC_TRY(device.follow(stream));
+  Status copied = body();
+  // Of what failed some copies may be under way.
+  Status ordered = device.precede(stream);
+  return copied.ok() ? std::move(ordered) : std::move(copied);
+}
 
 } // namespace dlc::runtime
 

@@ -4,6 +4,7 @@
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Core/Processors.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 
 namespace dlc::runtime {
 
@@ -73,5 +74,7 @@ Result<std::shared_ptr<Device>> openDevice(const DeviceOptions &options, const L
     return open(named, options, log);
   });
 }
+
+std::optional<int> cudaOrdinal(const Device &device) { return device.ordinal(); }
 
 } // namespace dlc::runtime

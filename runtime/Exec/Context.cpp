@@ -3,6 +3,7 @@
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 #include "runtime/Exec/Executor.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Preparation.h"
@@ -17,6 +18,8 @@ namespace dlc::runtime {
 /// An input: where the caller's bytes are, and a copy of them where they cannot be used in place.
 struct InputBinding {
   std::span<const std::byte> source;
+  /// Device only where that is not the host's memory.
+  Place place = Place::Host;
   /// Two: while a run reads one, the other is filled for the next.
   std::unique_ptr<DeviceMemory> staging[2];
   /// The copy that the last run read; null if it read the source.
@@ -28,8 +31,13 @@ struct Context::Impl {
       : state(std::move(state)), entry(entry) {}
   Status allocate(const std::vector<bool> *needed);
   uint64_t validSamples() const;
-  Status checkClasses(size_t index) const;
+  Status checkClasses(size_t index, const std::byte *source) const;
   Status stageInputs();
+  Status bindValid(size_t index);
+  Status stageInput(size_t index);
+  Status stageFromHost(size_t index, std::span<const std::byte> source);
+  Status stageFromDevice(size_t index);
+  Result<DeviceMemory *> stagingOf(size_t index);
   Status prepareState();
   bool trains() const {
     return entry.kind == DLC_ENTRY_TRAIN || entry.kind == DLC_ENTRY_ACCUMULATE;
@@ -40,9 +48,11 @@ struct Context::Impl {
   Result<double> factorOfRun(const dlc_step &step) const;
   Status checkGradients() const;
   Status showWrites(const Trace &trace, uint32_t record) const;
-  const std::byte *outputAddress(const ValueInfo &output) const;
   Status readFetched(size_t index, std::span<std::byte> destination) const;
+  DeviceMemory *memoryOf(const ValueInfo &output) const;
   Status readStorage(const ValueInfo &output, std::span<std::byte> destination) const;
+  Status readOnHost(size_t index, std::span<std::byte> destination) const;
+  Status readOnDevice(size_t index, std::span<std::byte> destination) const;
 
   std::shared_ptr<State> state;
   const EntryInfo &entry;
@@ -101,12 +111,11 @@ uint64_t Context::Impl::validSamples() const {
 }
 
 /// A number outside of the classes would read another sample's scores or nothing at all, and train
-/// on without a word.
-Status Context::Impl::checkClasses(size_t index) const {
+/// on without a word. `source`: the input's elements on the host.
+Status Context::Impl::checkClasses(size_t index, const std::byte *source) const {
   const ValueInfo &input = entry.inputs[index];
   if (input.classes == 0)
     return {};
-  const std::byte *source = inputs[index].source.data();
   const bool bySample = input.batchAxis == 0 && entry.batch != 0;
   const uint64_t all = input.type.elementCount(), perSample = bySample ? all / entry.batch : all;
   const uint64_t checked = bySample ? perSample * validSamples() : all;
@@ -125,37 +134,85 @@ Status Context::Impl::checkClasses(size_t index) const {
 Status Context::Impl::stageInputs() {
   if (kept)
     return {};
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    InputBinding &input = inputs[i];
-    const TensorType &type = entry.inputs[i].type;
-    if (!input.source.data() && type.logicalBytes() != 0) {
-      if (i != entry.validInput)
-        return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' is not bound");
-      input.source = std::as_bytes(std::span(&wholeBatch, 1));
-    }
-    DLC_TRY(checkClasses(i));
-    const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
-    input.staged = nullptr;
-    if (aligned && type.isRowMajor() && state->device()->sharesHostMemory()) {
-      executor->setInput(i, input.source.data());
-      continue;
-    }
-    std::unique_ptr<DeviceMemory> &staging = input.staging[started % 2];
-    if (!staging) {
-      DLC_TRY_ASSIGN(memory, state->device()->allocateStaging(type.storageBytes()));
-      staging = std::move(memory);
-    }
-    if (type.isRowMajor()) {
-      DLC_TRY(staging->write(0, input.source));
-    } else {
-      std::vector<std::byte> storage(type.storageBytes());
-      packLayout(type, input.source.data(), storage.data());
-      DLC_TRY(staging->write(0, storage));
-    }
-    input.staged = staging.get();
-    executor->setInput(i, staging->address());
-  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    DLC_TRY(bindValid(i));
+  auto stageAll = [&]() -> Status {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      DLC_TRY(stageInput(i));
+    return {};
+  };
+  const bool anyOnDevice = std::ranges::any_of(
+      inputs, [](const InputBinding &input) { return input.place == Place::Device; });
+  return anyOnDevice ? inOrder(*state->device(), state->stream(), stageAll) : stageAll();
+}
+
+/// Without a count all samples are valid; other inputs must be bound.
+Status Context::Impl::bindValid(size_t index) {
+  InputBinding &input = inputs[index];
+  if (input.source.data() || entry.inputs[index].type.logicalBytes() == 0)
+    return {};
+  if (index != entry.validInput)
+    return invalid("entry '", entry.name, "': input '", entry.inputs[index].name, "' is not bound");
+  input.source = std::as_bytes(std::span(&wholeBatch, 1));
   return {};
+}
+
+Status Context::Impl::stageInput(size_t index) {
+  InputBinding &input = inputs[index];
+  input.staged = nullptr;
+  if (input.place == Place::Device) {
+    DLC_TRY(stageFromDevice(index));
+  } else {
+    DLC_TRY(checkClasses(index, input.source.data()));
+    const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
+    if (!aligned || !entry.inputs[index].type.isRowMajor() || !state->device()->sharesHostMemory())
+      DLC_TRY(stageFromHost(index, input.source));
+  }
+  executor->setInput(index, input.staged ? input.staged->address() : input.source.data());
+  return {};
+}
+
+Result<DeviceMemory *> Context::Impl::stagingOf(size_t index) {
+  std::unique_ptr<DeviceMemory> &staging = inputs[index].staging[started % 2];
+  if (!staging) {
+    DLC_TRY_ASSIGN(memory,
+                   state->device()->allocateStaging(entry.inputs[index].type.storageBytes()));
+    staging = std::move(memory);
+  }
+  return staging.get();
+}
+
+Status Context::Impl::stageFromHost(size_t index, std::span<const std::byte> source) {
+  const TensorType &type = entry.inputs[index].type;
+  DLC_TRY_ASSIGN(staging, stagingOf(index));
+  if (type.isRowMajor()) {
+    DLC_TRY(staging->write(0, source));
+  } else {
+    std::vector<std::byte> storage(type.storageBytes());
+    packLayout(type, source.data(), storage.data());
+    DLC_TRY(staging->write(0, storage));
+  }
+  inputs[index].staged = staging;
+  return {};
+}
+
+/// The host sees numbers of classes, which it checks, and what it brings into another layout.
+Status Context::Impl::stageFromDevice(size_t index) {
+  InputBinding &input = inputs[index];
+  const ValueInfo &value = entry.inputs[index];
+  if (!value.type.isRowMajor()) {
+    DLC_TRY_ASSIGN(copy, copyToHost(*state->device(), input.source));
+    DLC_TRY(checkClasses(index, copy.data()));
+    return stageFromHost(index, copy);
+  }
+  DLC_TRY_ASSIGN(staging, stagingOf(index));
+  DLC_TRY(staging->copyFrom(0, input.source));
+  input.staged = staging;
+  if (value.classes == 0)
+    return {};
+  std::vector<std::byte> numbers(input.source.size());
+  DLC_TRY(staging->read(0, numbers));
+  return checkClasses(index, numbers.data());
 }
 
 /// Derived variables follow from the others; they are stale after a load, a write from outside and
@@ -315,12 +372,21 @@ static Status checkBytes(const EntryInfo &entry, const ValueInfo &value, size_t 
                  value.type.logicalBytes(), " bytes, found ", size);
 }
 
-Status Context::bind(size_t index, std::span<const std::byte> source) {
+Status Context::bind(size_t index, std::span<const std::byte> source, Place place) {
   return guarded([&]() -> Status {
     if (index >= impl->inputs.size())
       return invalid("entry '", impl->entry.name, "': input ", index, " of ", impl->inputs.size());
-    DLC_TRY(checkBytes(impl->entry, impl->entry.inputs[index], source.size()));
+    const ValueInfo &input = impl->entry.inputs[index];
+    DLC_TRY(checkBytes(impl->entry, input, source.size()));
+    const Device &device = *impl->state->device();
+    DLC_TRY(
+        device.checkPlace(concat("the memory for input '", input.name, "'"), source.data(), place));
+    const Place needed = device.sharesHostMemory() ? Place::Host : place;
+    if (needed == Place::Device && index == impl->entry.validInput)
+      return invalid("entry '", impl->entry.name, "': input '", input.name,
+                     "' is read on the host");
     impl->inputs[index].source = source;
+    impl->inputs[index].place = needed;
     impl->kept = false;
     return {};
   });
@@ -414,30 +480,34 @@ Status Context::finish() {
   });
 }
 
+/// Where an output stands on the device; null for what only the host has.
+DeviceMemory *Context::Impl::memoryOf(const ValueInfo &output) const {
+  switch (output.location.space) {
+  case DLC_SPACE_ARENA:
+    return arena.get();
+  case DLC_SPACE_STATE:
+    return &state->memory();
+  case DLC_SPACE_SCALARS:
+    return scalars.get();
+  case DLC_SPACE_CONSTANT:
+    return constants.get();
+  default:
+    // An input handed through, in the layout kernels saw.
+    return inputs[output.location.index].staged;
+  }
+}
+
 Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> destination) const {
   const dlc_argument &at = output.location;
-  switch (at.space) {
-  case DLC_SPACE_ARENA:
-    return arena->read(at.offset, destination);
-  case DLC_SPACE_STATE:
-    return state->memory().read(at.offset, destination);
-  case DLC_SPACE_SCALARS:
-    return scalars->read(at.offset, destination);
-  case DLC_SPACE_CONSTANT:
-    std::copy_n(state->module()->plan().constants.data() + at.offset, destination.size(),
-                destination.begin());
-    return {};
-  default: {
-    // An input handed through: what was bound, in the layout kernels saw.
-    const InputBinding &input = inputs[at.index];
-    if (input.staged)
-      return input.staged->read(at.offset, destination);
-    if (!input.source.data())
-      return invalid("entry '", entry.name, "' has not run yet");
-    std::copy_n(input.source.data() + at.offset, destination.size(), destination.begin());
-    return {};
-  }
-  }
+  if (const DeviceMemory *memory = memoryOf(output))
+    return memory->read(at.offset, destination);
+  const std::byte *source = at.space == DLC_SPACE_CONSTANT
+                                ? state->module()->plan().constants.data()
+                                : inputs[at.index].source.data();
+  if (!source)
+    return invalid("entry '", entry.name, "' has not run yet");
+  std::copy_n(source + at.offset, destination.size(), destination.begin());
+  return {};
 }
 
 Status Context::Impl::readFetched(size_t index, std::span<std::byte> destination) const {
@@ -448,24 +518,45 @@ Status Context::Impl::readFetched(size_t index, std::span<std::byte> destination
   return {};
 }
 
-Status Context::read(size_t index, std::span<std::byte> destination) const {
-  return guarded([&] { return readOutput(index, destination); });
+Status Context::Impl::readOnHost(size_t index, std::span<std::byte> destination) const {
+  const ValueInfo &output = entry.outputs[index];
+  if (output.isFetched())
+    return readFetched(index, destination);
+  if (output.type.isRowMajor())
+    return readStorage(output, destination);
+  std::vector<std::byte> storage(output.type.storageBytes());
+  DLC_TRY(readStorage(output, storage));
+  unpackLayout(output.type, storage.data(), destination.data());
+  return {};
 }
 
-Status Context::readOutput(size_t index, std::span<std::byte> destination) const {
+Status Context::Impl::readOnDevice(size_t index, std::span<std::byte> destination) const {
+  const ValueInfo &output = entry.outputs[index];
+  const DeviceMemory *memory = memoryOf(output);
+  if (memory && !output.isFetched() && output.type.isRowMajor())
+    return memory->copyTo(output.location.offset, destination);
+  std::vector<std::byte> copy(destination.size());
+  DLC_TRY(readOnHost(index, copy));
+  return copyFromHost(*state->device(), copy, destination);
+}
+
+Status Context::read(size_t index, std::span<std::byte> destination, Place place) const {
+  return guarded([&] { return readOutput(index, destination, place); });
+}
+
+Status Context::readOutput(size_t index, std::span<std::byte> destination, Place place) const {
   if (index >= impl->entry.outputs.size())
     return invalid("entry '", impl->entry.name, "': output ", index, " of ",
                    impl->entry.outputs.size());
   const ValueInfo &output = impl->entry.outputs[index];
+  Device &device = *impl->state->device();
   DLC_TRY(checkBytes(impl->entry, output, destination.size()));
-  if (output.isFetched())
-    return impl->readFetched(index, destination);
-  if (output.type.isRowMajor())
-    return impl->readStorage(output, destination);
-  std::vector<std::byte> storage(output.type.storageBytes());
-  DLC_TRY(impl->readStorage(output, storage));
-  unpackLayout(output.type, storage.data(), destination.data());
-  return {};
+  DLC_TRY(device.checkPlace(concat("the memory for output '", output.name, "'"), destination.data(),
+                            place));
+  if (place == Place::Host || device.sharesHostMemory())
+    return impl->readOnHost(index, destination);
+  return inOrder(device, impl->state->stream(),
+                 [&] { return impl->readOnDevice(index, destination); });
 }
 
 Result<MetricValue> Context::metric(size_t index) const {

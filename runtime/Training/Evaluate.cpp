@@ -27,7 +27,8 @@ Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch) 
     if (from == loaded.inputs.size())
       return invalid("entry '", entry.name, "': input '", entry.inputs[i].name,
                      "' is no input of '", loaded.name, "'");
-    DLC_TRY(context.bind(i, batch.inputs[from]));
+    DLC_TRY(context.bind(i, batch.inputs[from],
+                         batch.places.empty() ? Place::Host : batch.places[from]));
   }
   return {};
 }

@@ -63,6 +63,7 @@ Result<Batch> batchOf(const EntryInfo &entry, std::span<const Array> arrays) {
   batch.valid = static_cast<int32_t>(entry.batch);
   for (size_t i = 0; i < found.size(); ++i) {
     batch.inputs.emplace_back();
+    batch.places.push_back(found[i] ? found[i]->place : Place::Host);
     if (!found[i])
       continue;
     const ValueInfo &input = entry.inputs[i];
@@ -82,7 +83,7 @@ Result<std::unique_ptr<Predictor>> Predictor::create(std::shared_ptr<State> stat
 
 Predictor::Predictor(std::unique_ptr<Context> made)
     : context(std::move(made)), entry(context->entry()), bySample(entry.batch != 0),
-      padded(entry.inputs.size()) {
+      padded(entry.inputs.size()), paddedThere(entry.inputs.size()) {
   for (size_t i = 0; i < entry.inputs.size(); ++i)
     bySample = bySample && (i == entry.validInput || entry.inputs[i].batchAxis == 0);
 }
@@ -97,11 +98,15 @@ Result<Predictor::Given> Predictor::match(std::span<const Array> arrays) const {
     return invalid("array '", (*first)->name, "' has no samples");
   for (size_t i = 0; i < found.size(); ++i) {
     const ValueInfo &input = entry.inputs[i];
-    given.inputs.push_back(found[i] ? static_cast<const std::byte *>(found[i]->data) : nullptr);
-    if (found[i])
-      DLC_TRY(checkInput(entry, input, concat("array '", input.name, "'"),
-                         {found[i]->dtype, found[i]->shape, {}},
-                         bySample ? std::optional(given.samples) : std::nullopt));
+    given.inputs.emplace_back();
+    if (!found[i])
+      continue;
+    given.inputs.back() = {static_cast<const std::byte *>(found[i]->data),
+                           resolved(found[i]->place)};
+    const std::string what = concat("array '", input.name, "'");
+    DLC_TRY(device().checkPlace(what, found[i]->data, found[i]->place));
+    DLC_TRY(checkInput(entry, input, what, {found[i]->dtype, found[i]->shape, {}},
+                       bySample ? std::optional(given.samples) : std::nullopt));
   }
   return given;
 }
@@ -117,16 +122,16 @@ TensorType Predictor::outputType(const ValueInfo &output, uint64_t samples) cons
 Result<std::vector<Tensor>> Predictor::run(std::span<const Array> inputs) {
   DLC_TRY_ASSIGN(given, match(inputs));
   std::vector<Tensor> tensors;
-  std::vector<std::byte *> places;
+  std::vector<Target> places;
   tensors.reserve(entry.outputs.size());
   for (const ValueInfo &output : entry.outputs) {
-    places.push_back(nullptr);
+    places.emplace_back();
     if (output.isFetched())
       continue;
     const TensorType type = outputType(output, given.samples);
     tensors.push_back({std::string(output.name), type.dtype, type.shape,
                        std::vector<std::byte>(type.logicalBytes())});
-    places.back() = tensors.back().bytes.data();
+    places.back().data = tensors.back().bytes.data();
   }
   DLC_TRY(runAll(given, places));
   return tensors;
@@ -134,7 +139,7 @@ Result<std::vector<Tensor>> Predictor::run(std::span<const Array> inputs) {
 
 Status Predictor::run(std::span<const Array> inputs, std::span<const OutputArray> outputs) {
   DLC_TRY_ASSIGN(given, match(inputs));
-  std::vector<std::byte *> places(entry.outputs.size());
+  std::vector<Target> places(entry.outputs.size());
   for (const OutputArray &array : outputs) {
     const int index = context->findOutput(array.name);
     if (index < 0)
@@ -148,12 +153,14 @@ Status Predictor::run(std::span<const Array> inputs, std::span<const OutputArray
                      "' yields ", expected.str());
     if (!array.data)
       return invalid("array '", array.name, "' has no data");
-    places[number] = static_cast<std::byte *>(array.data);
+    const std::string what = concat("array '", array.name, "'");
+    DLC_TRY(device().checkPlace(what, array.data, array.place));
+    places[number] = {static_cast<std::byte *>(array.data), resolved(array.place)};
   }
   return runAll(given, places);
 }
 
-Status Predictor::runAll(const Given &given, std::span<std::byte *const> outputs) {
+Status Predictor::runAll(const Given &given, std::span<const Target> outputs) {
   const uint64_t batch = bySample ? entry.batch : given.samples;
   uint64_t first = 0;
   do {
@@ -161,7 +168,7 @@ Status Predictor::runAll(const Given &given, std::span<std::byte *const> outputs
     DLC_TRY(bind(given, first, count));
     DLC_TRY(context->run());
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i])
+      if (outputs[i].data)
         DLC_TRY(read(i, first, count, given.samples, outputs[i]));
     first += count;
   } while (first < given.samples);
@@ -176,39 +183,82 @@ Status Predictor::bind(const Given &given, uint64_t first, uint64_t count) {
       DLC_TRY(context->bind(i, std::as_bytes(std::span(&valid, 1))));
       continue;
     }
+    const Source &input = given.inputs[i];
     const uint64_t bytes = entry.inputs[i].type.logicalBytes();
     if (!bySample || count == entry.batch) {
       const uint64_t begin = bySample ? first * (bytes / entry.batch) : 0;
-      DLC_TRY(context->bind(i, {given.inputs[i] + begin, bytes}));
+      DLC_TRY(context->bind(i, {input.data + begin, bytes}, input.place));
       continue;
     }
     const uint64_t row = bytes / entry.batch;
-    if (!padded[i] && bytes != 0 && !(padded[i] = HostMemory::allocate(bytes)))
-      return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes of input '",
-                     entry.inputs[i].name, "'");
-    std::memcpy(padded[i].data(), given.inputs[i] + first * row, count * row);
-    std::memset(padded[i].data() + count * row, 0, bytes - count * row);
-    DLC_TRY(context->bind(i, {padded[i].data(), bytes}));
+    const std::span samples(input.data + first * row, count * row);
+    DLC_TRY_ASSIGN(block,
+                   input.place == Place::Host ? padOnHost(i, samples) : padOnDevice(i, samples));
+    DLC_TRY(context->bind(i, {block, bytes}, input.place));
   }
   return {};
 }
 
+/// The last samples as a batch, with zeros behind them.
+Result<const std::byte *> Predictor::padOnHost(size_t input, std::span<const std::byte> samples) {
+  const uint64_t bytes = entry.inputs[input].type.logicalBytes();
+  HostMemory &memory = padded[input];
+  if (!memory && bytes != 0 && !(memory = HostMemory::allocate(bytes)))
+    return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes of input '",
+                   entry.inputs[input].name, "'");
+  std::memcpy(memory.data(), samples.data(), samples.size());
+  std::memset(memory.data() + samples.size(), 0, bytes - samples.size());
+  return static_cast<const std::byte *>(memory.data());
+}
+
+/// Zero when new, so only what more samples have left is made zero again. It is staging memory, as
+/// what the context copies it to.
+Result<const std::byte *> Predictor::padOnDevice(size_t input, std::span<const std::byte> samples) {
+  auto &[memory, used] = paddedThere[input];
+  if (!memory) {
+    DLC_TRY_ASSIGN(made, device().allocateStaging(entry.inputs[input].type.logicalBytes()));
+    memory = std::move(made);
+  }
+  if (samples.size() < used)
+    DLC_TRY(memory->write(samples.size(), std::vector<std::byte>(used - samples.size())));
+  used = samples.size();
+  DLC_TRY(
+      inOrder(device(), context->state()->stream(), [&] { return memory->copyFrom(0, samples); }));
+  return static_cast<const std::byte *>(memory->address());
+}
+
 /// Puts what a run has made of samples `first` and behind where they lie among all.
 Status Predictor::read(size_t output, uint64_t first, uint64_t count, uint64_t samples,
-                       std::byte *all) {
+                       const Target &all) {
   const ValueInfo &value = entry.outputs[output];
   const uint64_t bytes = value.type.logicalBytes();
   if (!bySample || !countsSamples(entry, value) || samples == entry.batch)
-    return context->read(output, {all, bytes});
+    return context->read(output, {all.data, bytes}, all.place);
   const uint64_t row = elementsTogether(value) * dtypeSize(value.type.dtype);
   if (value.batchAxis == 0 && count == entry.batch)
-    return context->read(output, {all + first * row, bytes});
-  whole.resize(bytes);
-  DLC_TRY(context->read(output, whole));
-  for (uint64_t outer = 0; outer < bytes / (entry.batch * row); ++outer)
-    std::memcpy(all + (outer * samples + first) * row, whole.data() + outer * entry.batch * row,
-                count * row);
-  return {};
+    return context->read(output, {all.data + first * row, bytes}, all.place);
+  auto from = [&](uint64_t outer) { return outer * entry.batch * row; };
+  auto to = [&](uint64_t outer) {
+    return std::span(all.data + (outer * samples + first) * row, count * row);
+  };
+  const uint64_t pieces = bytes / (entry.batch * row);
+  if (all.place == Place::Host) {
+    whole.resize(bytes);
+    DLC_TRY(context->read(output, whole));
+    for (uint64_t outer = 0; outer < pieces; ++outer)
+      std::memcpy(to(outer).data(), whole.data() + from(outer), count * row);
+    return {};
+  }
+  if (!wholeThere || wholeThere->size() < bytes) {
+    DLC_TRY_ASSIGN(made, device().allocate(bytes));
+    wholeThere = std::move(made);
+  }
+  DLC_TRY(context->read(output, {wholeThere->address(), bytes}, Place::Device));
+  return inOrder(device(), context->state()->stream(), [&]() -> Status {
+    for (uint64_t outer = 0; outer < pieces; ++outer)
+      DLC_TRY(wholeThere->copyTo(from(outer), to(outer)));
+    return {};
+  });
 }
 
 } // namespace dlc::runtime

@@ -9,6 +9,7 @@
 #include "dlc/run.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Device/CPU/HostMemory.h"
+#include "runtime/Device/Device.h"
 
 namespace dlc::runtime {
 
@@ -36,16 +37,27 @@ public:
 
 private:
   explicit Predictor(std::unique_ptr<Context> context);
+  /// Memory of the program's. On a device that shares the host's, all of it is the host's.
+  template <typename Byte> struct Placed {
+    Byte *data = nullptr;
+    Place place = Place::Host;
+  };
+  using Source = Placed<const std::byte>;
+  using Target = Placed<std::byte>;
   struct Given {
     /// By input of the entry; null for the count of valid samples.
-    std::vector<const std::byte *> inputs;
+    std::vector<Source> inputs;
     uint64_t samples;
   };
   Result<Given> match(std::span<const Array> arrays) const;
   TensorType outputType(const ValueInfo &output, uint64_t samples) const;
-  Status runAll(const Given &given, std::span<std::byte *const> outputs);
+  Status runAll(const Given &given, std::span<const Target> outputs);
   Status bind(const Given &given, uint64_t first, uint64_t count);
-  Status read(size_t output, uint64_t first, uint64_t count, uint64_t samples, std::byte *all);
+  Result<const std::byte *> padOnHost(size_t input, std::span<const std::byte> samples);
+  Result<const std::byte *> padOnDevice(size_t input, std::span<const std::byte> samples);
+  Status read(size_t output, uint64_t first, uint64_t count, uint64_t samples, const Target &all);
+  Device &device() const { return *context->state()->device(); }
+  Place resolved(Place place) const { return device().sharesHostMemory() ? Place::Host : place; }
 
   std::unique_ptr<Context> context;
   const EntryInfo &entry;
@@ -55,6 +67,13 @@ private:
   /// By input: the last samples, where they do not fill a batch. And an output of a run.
   std::vector<HostMemory> padded;
   std::vector<std::byte> whole;
+  /// The same on the device, and how many bytes of samples lie in each.
+  struct PaddedOnDevice {
+    std::unique_ptr<DeviceMemory> memory;
+    uint64_t used = 0;
+  };
+  std::vector<PaddedOnDevice> paddedThere;
+  std::unique_ptr<DeviceMemory> wholeThere;
 };
 
 } // namespace dlc::runtime

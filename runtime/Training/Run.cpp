@@ -256,13 +256,15 @@ Status Run::set(const std::string &setting, double value) {
 
 uint64_t Run::weightsBytes() const { return runtime::weightsBytes(impl->module().plan()); }
 
-Status Run::readWeights(std::span<std::byte> weights) const {
-  return guarded([&] { return runtime::readWeights(*impl->begin.state, weights); });
+Status Run::readWeights(std::span<std::byte> weights, Place place) const {
+  return guarded([&] { return runtime::readWeights(*impl->begin.state, weights, place); });
 }
 
-Status Run::writeWeights(std::span<const std::byte> weights) {
-  return guarded([&] { return runtime::writeWeights(*impl->begin.state, weights); });
+Status Run::writeWeights(std::span<const std::byte> weights, Place place) {
+  return guarded([&] { return runtime::writeWeights(*impl->begin.state, weights, place); });
 }
+
+void Run::setStream(void *stream) { impl->begin.state->setStream(stream); }
 
 Status Run::averageWeights(Ranks &ranks, double weight) {
   return guarded(

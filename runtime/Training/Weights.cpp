@@ -2,6 +2,7 @@
 #include "runtime/Training/Weights.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Device/Device.h"
 #include "runtime/Training/Ranks.h"
 
 #include <cmath>
@@ -25,28 +26,34 @@ static Status checkSize(const Plan &plan, uint64_t given) {
                         : invalid("the weights have ", bytes, " bytes, the block ", given);
 }
 
-/// Calls body(number of the variable, its piece of the block).
+/// Calls body(number of the variable, its piece of the block) for all of them, in order with the
+/// program's stream where the block lies on the device.
 template <typename Block, typename Body>
-static Status forEachWeight(const Plan &plan, Block weights, const Body &body) {
+static Status forEachWeight(const State &state, Block weights, Place place, const Body &body) {
+  const Plan &plan = state.module()->plan();
   DLC_TRY(checkSize(plan, weights.size()));
-  for (size_t i = 0; i < plan.variables.size(); ++i) {
-    if (!isWeight(plan.variables[i]))
-      continue;
-    const uint64_t bytes = plan.variables[i].type.logicalBytes();
-    DLC_TRY(body(i, weights.first(bytes)));
-    weights = weights.subspan(bytes);
-  }
-  return {};
+  DLC_TRY(state.device()->checkPlace("the block of weights", weights.data(), place));
+  auto all = [&]() -> Status {
+    for (size_t i = 0; i < plan.variables.size(); ++i) {
+      if (!isWeight(plan.variables[i]))
+        continue;
+      const uint64_t bytes = plan.variables[i].type.logicalBytes();
+      DLC_TRY(body(i, weights.first(bytes)));
+      weights = weights.subspan(bytes);
+    }
+    return {};
+  };
+  return place == Place::Host ? all() : inOrder(*state.device(), state.stream(), all);
 }
 
-Status readWeights(const State &state, std::span<std::byte> weights) {
-  return forEachWeight(state.module()->plan(), weights,
-                       [&](size_t i, auto piece) { return state.read(i, piece); });
+Status readWeights(const State &state, std::span<std::byte> weights, Place place) {
+  return forEachWeight(state, weights, place,
+                       [&](size_t i, auto piece) { return state.copyOut(i, piece, place); });
 }
 
-Status writeWeights(State &state, std::span<const std::byte> weights) {
-  return forEachWeight(state.module()->plan(), weights,
-                       [&](size_t i, auto piece) { return state.write(i, piece); });
+Status writeWeights(State &state, std::span<const std::byte> weights, Place place) {
+  return forEachWeight(state, weights, place,
+                       [&](size_t i, auto piece) { return state.copyIn(i, piece, place); });
 }
 
 Status averageWeights(Transport &ranks, State &state, double weight) {

@@ -11,9 +11,9 @@
 namespace dlc::runtime {
 
 uint64_t weightsBytes(const Plan &plan);
-/// Fail with InvalidArgument if the block has another size.
-Status readWeights(const State &state, std::span<std::byte> weights);
-Status writeWeights(State &state, std::span<const std::byte> weights);
+/// Fail with InvalidArgument if the block has another size, or is seen to lie elsewhere.
+Status readWeights(const State &state, std::span<std::byte> weights, Place place);
+Status writeWeights(State &state, std::span<const std::byte> weights, Place place);
 
 /// Makes them, but for whole numbers, their mean over the ranks, each counting `weight` times.
 /// Fails on all ranks, and changes nothing, if a weight is negative or not finite, or if all are 0.

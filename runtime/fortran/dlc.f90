@@ -641,7 +641,7 @@ contains
     should_stop = .false.
   end function
 
-  !> After the checkpoint was written, on rank 0.
+  !> The checkpoint was written, while training went on, and holds saved_step; on rank 0.
   integer function on_checkpoint(self, run, progress)
     class(dlc_observer), intent(inout) :: self
     type(dlc_run), intent(in) :: run
@@ -880,8 +880,8 @@ contains
     call settle_with(c_run_stop(self%handle), 'the run is not open', stat, message)
   end subroutine
 
-  !> call run%step([dlc_array('image', x), dlc_array('label', y)]); of a rank that has no batch left,
-  !> call run%step([dlc_array ::])
+  !> call run%step([dlc_array('image', x), dlc_array('label', y)]); of a rank that has no batch
+  !> left, call run%step([dlc_array ::])
   subroutine run_step(self, batch, stat, message)
     class(dlc_run), intent(in) :: self
     type(dlc_array), intent(in) :: batch(:)

@@ -43,16 +43,39 @@ public:
                       "reading memory"));
     return device->await(device->stream(), "reading memory");
   }
+  Status copyFrom(uint64_t offset, std::span<const std::byte> source) override {
+    std::lock_guard lock(device->running());
+    DLC_TRY(device->activate());
+    DLC_TRY(copyWithin(start + offset, source.data(), source.size(), stream));
+    return stream == device->stream() ? Status() : runsWait();
+  }
+  Status copyTo(uint64_t offset, std::span<std::byte> destination) const override {
+    std::lock_guard lock(device->running());
+    DLC_TRY(device->activate());
+    return copyWithin(destination.data(), start + offset, destination.size(), device->stream());
+  }
 
 private:
+  static Status copyWithin(std::byte *to, const std::byte *from, uint64_t bytes,
+                           cudaStream_t stream) {
+    return checkCuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
+                     "copying memory");
+  }
+
+  /// Lets the next run wait for what this memory's own stream has been given.
+  Status runsWait() {
+    if (!written.get())
+      DLC_TRY(checkCuda(cudaEventCreateWithFlags(written.out(), cudaEventDisableTiming),
+                        "making an event"));
+    DLC_TRY(checkCuda(cudaEventRecord(written.get(), stream), "writing memory"));
+    return checkCuda(cudaStreamWaitEvent(device->stream(), written.get(), 0), "writing memory");
+  }
+
   /// Copies through pinned memory of its own: the caller's bytes are taken, runs go on meanwhile,
   /// and the next run waits.
   Status stage(uint64_t offset, std::span<const std::byte> source) {
-    if (!pinned) {
+    if (!pinned)
       DLC_TRY(checkCuda(cudaHostAlloc(&pinned, std::max<uint64_t>(bytes, 1), 0), "pinning memory"));
-      DLC_TRY(checkCuda(cudaEventCreateWithFlags(written.out(), cudaEventDisableTiming),
-                        "making an event"));
-    }
     // The write before may still be copied, and take of these bytes: they are copied behind it, and
     // no run is between the two.
     std::byte *from = static_cast<std::byte *>(pinned) + offset;
@@ -60,8 +83,7 @@ private:
     DLC_TRY(checkCuda(
         cudaMemcpyAsync(start + offset, from, source.size(), cudaMemcpyHostToDevice, stream),
         "writing memory"));
-    DLC_TRY(checkCuda(cudaEventRecord(written.get(), stream), "writing memory"));
-    return checkCuda(cudaStreamWaitEvent(device->stream(), written.get(), 0), "writing memory");
+    return runsWait();
   }
 
   std::shared_ptr<CudaDevice> device;
@@ -552,6 +574,8 @@ Result<std::shared_ptr<Device>> CudaDevice::open(const CudaOptions &options) {
   for (CudaStream *stream : {&device->mainStream, &device->inputStream})
     DLC_TRY(checkCuda(cudaStreamCreateWithFlags(stream->out(), cudaStreamNonBlocking),
                       "making a stream"));
+  DLC_TRY(checkCuda(cudaEventCreateWithFlags(device->betweenStreams.out(), cudaEventDisableTiming),
+                    "making an event"));
   DLC_TRY(checkCuda(cudaHostAlloc(&device->uploads, uploadBytes, 0), "pinning memory"));
   return std::shared_ptr<Device>(std::move(device));
 }
@@ -614,6 +638,50 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
   DLC_TRY(checkCuda(cudaMemcpyAsync(to, from, source.size(), cudaMemcpyHostToDevice, stream()),
                     "writing memory"));
   return waits ? await(stream(), "writing memory") : Status();
+}
+
+Status CudaDevice::checkPlace(std::string_view what, const void *start, Place place) const {
+  if (!start)
+    return {};
+  cudaPointerAttributes found = {};
+  DLC_TRY(checkCuda(cudaPointerGetAttributes(&found, start), "asking where memory lies"));
+  if (found.type == cudaMemoryTypeManaged)
+    return {};
+  const bool isHost = found.type != cudaMemoryTypeDevice;
+  if (place == Place::Host)
+    return isHost ? Status()
+                  : invalid(what, " lies on CUDA device ", found.device,
+                            ", and is said to lie on the host");
+  if (isHost)
+    return invalid(what, " lies on the host, and is said to lie on the device");
+  return found.device == options.ordinal ? Status()
+                                         : invalid(what, " lies on CUDA device ", found.device,
+                                                   ", the run is on device ", options.ordinal);
+}
+
+Status CudaDevice::follow(void *stream) {
+  std::lock_guard lock(runMutex);
+  DLC_TRY(activate());
+  const auto program = static_cast<cudaStream_t>(stream);
+  constexpr std::string_view what = "following the program's stream";
+  cudaStreamCaptureStatus recording = cudaStreamCaptureStatusNone;
+  DLC_TRY(checkCuda(cudaStreamIsCapturing(program, &recording), what));
+  if (recording != cudaStreamCaptureStatusNone)
+    return invalid("the program's stream records a graph, and a run cannot be part of it");
+  DLC_TRY(checkCuda(cudaEventRecord(betweenStreams.get(), program), what));
+  for (cudaStream_t own : {mainStream.get(), inputStream.get()})
+    DLC_TRY(checkCuda(cudaStreamWaitEvent(own, betweenStreams.get(), 0), what));
+  return {};
+}
+
+/// The input stream has nothing that the main one does not wait for.
+Status CudaDevice::precede(void *stream) {
+  std::lock_guard lock(runMutex);
+  DLC_TRY(activate());
+  constexpr std::string_view what = "preceding the program's stream";
+  DLC_TRY(checkCuda(cudaEventRecord(betweenStreams.get(), mainStream.get()), what));
+  return checkCuda(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), betweenStreams.get(), 0),
+                   what);
 }
 
 Result<NcclRanks *> CudaDevice::nccl() {

@@ -2,7 +2,8 @@
 // device, so what is written before a run is there when it starts. Inputs are copied on a stream of
 // their own, beside the run before, and a run's accumulators to host memory behind it. CUDA may
 // read pageable host memory after a call has returned, so what a caller gives goes through pinned
-// memory or is waited for.
+// memory or is waited for. Memory of the program's on the device is copied there, between an event
+// of the program's stream and one for it.
 //
 // A run's commands are issued to the plan's streams. The first run of an entry is issued as it is,
 // which lets libraries and the driver load what they load late; the second is captured in a CUDA
@@ -32,7 +33,10 @@ public:
   Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                     const EntryInfo &entry) override;
-
+  std::optional<int> ordinal() const override { return options.ordinal; }
+  Status checkPlace(std::string_view what, const void *start, Place place) const override;
+  Status follow(void *stream) override;
+  Status precede(void *stream) override;
   Result<std::vector<CallReport>> probe(std::shared_ptr<const Module> module) override;
 
   cudaStream_t stream() const { return mainStream.get(); }
@@ -63,6 +67,8 @@ private:
 
   cudaDeviceProp hardware = {};
   CudaStream mainStream, inputStream;
+  /// Where the program's stream stands, or the device's for it.
+  CudaEvent betweenStreams;
   Result<std::unique_ptr<DeviceMemory>> allocateOn(cudaStream_t stream, uint64_t bytes);
   bool isConnected();
   template <typename Awaited>

@@ -7,6 +7,10 @@
 //   threads;
 //   - the arena holds garbage at the start of a run: by turns not-a-numbers and huge numbers.
 //
+// Streams are those of a run, all of which is done when it has ended: with a stream of the
+// program's there is nothing to put in order, and memory of the program's on the device is the
+// host's.
+//
 // A kernel that finds itself in error (an access outside of a buffer, a divergent barrier) ends the
 // run with a Status that names layer, kernel, block, thread and source line.
 #ifndef DLC_RUNTIME_DEVICE_SIMT_SIMTDEVICE_H

@@ -73,10 +73,16 @@ DLC_API const char *dlc_version(void);
 /* ----------------------------------------------------------------------------------------------
  * arrays */
 
+/* Beside the dtype of an array that lies on the CUDA device of the run, where cudaMalloc() or
+ * cudaMallocManaged() gave its memory: DLC_F32 | DLC_ON_DEVICE. See dlc_run_set_stream(). The
+ * memory of the CPU and of SIMT is the host's, so in runs on them it says nothing. Samples for
+ * `train`, `test` and dlc_run_evaluate() lie on the host. */
+#define DLC_ON_DEVICE 0x10000u
+
 /* An array that the library reads. A single number has rank 0. */
 typedef struct dlc_array {
   const char *name;
-  uint32_t dtype; /* dlc_dtype */
+  uint32_t dtype; /* dlc_dtype, perhaps with DLC_ON_DEVICE */
   uint32_t rank;  /* at most DLC_MAX_RANK */
   uint64_t shape[DLC_MAX_RANK];
   const void *data;
@@ -113,7 +119,8 @@ typedef struct dlc_ranks dlc_ranks;
 
 typedef struct dlc_ranks_options {
   size_t size;    /* sizeof(dlc_ranks_options) */
-  double timeout; /* seconds that a rank may keep the others waiting; 0: 30 */
+  double timeout; /* seconds that a rank may keep the others waiting, twenty times as long while it
+                     loads, evaluates or writes; 0: 30 */
   dlc_log log;    /* hears warnings: of a rank that is stopped */
   void *user;     /* what `log` gets */
 } dlc_ranks_options;
@@ -250,7 +257,8 @@ typedef struct dlc_observer {
   dlc_observe should_stop; /* before each batch, or behind each among several ranks; another number
                               than 0 ends the training as if it were complete, which is no failure
                               */
-  dlc_observe on_checkpoint;                /* after `checkpoint` was written; on rank 0 */
+  dlc_observe on_checkpoint; /* `checkpoint` was written, while training went on, and holds
+                                `saved_step`; on rank 0 */
   dlc_observe_failure on_checkpoint_failed; /* after it could not be, where the training goes on and
                                                the next one is tried; on rank 0 */
 } dlc_observer;
@@ -297,6 +305,16 @@ DLC_API dlc_status dlc_run_save(dlc_run *run, const char *path);
 /* Takes the weights of a checkpoint, or of a file of PyTorch's, for those of this run; counters and
  * optimizer stay. All ranks call it; rank 0 reads. */
 DLC_API dlc_status dlc_run_load(dlc_run *run, const char *path);
+
+/* The number of the CUDA device that the run is on, as CUDA counts them; -1 on the CPU and on SIMT.
+ */
+DLC_API dlc_status dlc_run_cuda_device(dlc_run *run, int *out_device);
+/* The program's stream on that device, a cudaStream_t; NULL, as at first, is CUDA's default stream.
+ * Arrays and weights that lie on the device are read and written behind all that this stream has
+ * been given, and ahead of what it is given when the call has returned; the host waits for neither.
+ * It must not record a graph. Runs on the CPU and on SIMT do not look at it: what a call has to do
+ * there is done when it returns. */
+DLC_API dlc_status dlc_run_set_stream(dlc_run *run, void *stream);
 
 /* Sets one of the module's settings from the next step on, as `overrides` does. */
 DLC_API dlc_status dlc_run_set(dlc_run *run, const char *setting, double value);
@@ -345,6 +363,9 @@ DLC_API dlc_status dlc_run_output(dlc_run *run, const char *entry, size_t index,
 DLC_API dlc_status dlc_run_weights_bytes(dlc_run *run, uint64_t *out_bytes);
 DLC_API dlc_status dlc_run_read_weights(dlc_run *run, void *weights, uint64_t bytes);
 DLC_API dlc_status dlc_run_write_weights(dlc_run *run, const void *weights, uint64_t bytes);
+/* The same where the block lies on the device of the run. */
+DLC_API dlc_status dlc_run_read_device_weights(dlc_run *run, void *weights, uint64_t bytes);
+DLC_API dlc_status dlc_run_write_device_weights(dlc_run *run, const void *weights, uint64_t bytes);
 
 /* Makes the weights, but for whole numbers, their mean over `ranks`, each counting `weight` times:
  * after local steps, or of data of different size. A rank without data gives 0. All ranks call it,

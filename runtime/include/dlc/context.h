@@ -6,7 +6,8 @@
 //   context->read(0, probabilities);
 //
 // Ownership: owns arena and scalars; shares the State. Bound input memory stays the caller's and
-// must live until the run has returned. Threads: one thread at a time. Failure: a Context whose run
+// must live until the run has returned; on a device it may be changed by what the program's stream
+// is given from then on. Threads: one thread at a time. Failure: a Context whose run
 // failed may be run again.
 #ifndef DLC_CONTEXT_H
 #define DLC_CONTEXT_H
@@ -69,8 +70,11 @@ public:
 
   /// Says where input number `index` stands from now on. The size must be exactly its
   /// logicalBytes(). Memory aligned to DLC_ALIGNMENT is used in place, other is copied at each run.
-  /// `valid` need not be bound: it is the batch then.
-  Status bind(size_t index, std::span<const std::byte> source);
+  /// `valid` need not be bound: it is the batch then. Memory on a device whose memory is not the
+  /// host's is copied there at each run, in order with State::setStream(); numbers of classes are
+  /// brought to the host as well, which looks at them. Fails with InvalidArgument where the memory
+  /// is seen to lie elsewhere.
+  Status bind(size_t index, std::span<const std::byte> source, Place place = Place::Host);
 
   /// Copies the bound inputs to the device and returns when they are there. Runs use these copies
   /// until an input is bound again.
@@ -110,8 +114,9 @@ public:
   Status finish();
 
   /// Copies output number `index` of the last run in logical row-major form. The size must be
-  /// exactly its logicalBytes().
-  Status read(size_t index, std::span<std::byte> destination) const;
+  /// exactly its logicalBytes(). Memory of the device is written in order with State::setStream();
+  /// losses, metrics and what the device keeps in another layout go over the host.
+  Status read(size_t index, std::span<std::byte> destination, Place place = Place::Host) const;
 
   /// Value of metric number `index` for the last run alone.
   Result<MetricValue> metric(size_t index) const;
@@ -121,7 +126,7 @@ private:
   static Result<std::unique_ptr<Context>> make(std::shared_ptr<State> state, const EntryInfo &entry,
                                                const std::vector<bool> *needed);
   Status startRun(Trace *trace);
-  Status readOutput(size_t index, std::span<std::byte> destination) const;
+  Status readOutput(size_t index, std::span<std::byte> destination, Place place) const;
   explicit Context(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -7,6 +7,7 @@
 #define DLC_DATA_H
 
 #include "dlc/abi.h"
+#include "dlc/device.h"
 #include "dlc/status.h"
 
 #include <cstddef>
@@ -94,12 +95,14 @@ enum class Split { Train, Test };
 DLC_API Result<std::shared_ptr<const Dataset>>
 openDataset(const std::string &description, Split split, const EntryInfo *reader = nullptr);
 
-/// An array of the program's, row-major and without gaps, where it lies.
+/// An array of the program's, row-major and without gaps, where it lies. Run::step() and predict()
+/// take those on the device of the run as well; what reads samples one by one does not.
 struct Array {
   std::string name;
   dlc_dtype dtype;
   std::vector<uint64_t> shape;
   const void *data;
+  Place place = Place::Host;
 };
 
 /// One that the library writes.
@@ -108,14 +111,15 @@ struct OutputArray {
   dlc_dtype dtype;
   std::vector<uint64_t> shape;
   void *data;
+  Place place = Place::Host;
 };
 
 /// Samples in arrays, one for each input that has the array's name. The first axis counts samples,
 /// and is the same in all. Values are converted as those of files are: u8 to floats in [0, 1],
 /// other types by their values. Nothing is copied: the arrays must live as long as the dataset, and
 /// who changes them in between trains on what is there then. `name` is for messages. Fails with
-/// InvalidArgument if the arrays differ in their samples, if one has none or no data, or if two
-/// have one name.
+/// InvalidArgument if the arrays differ in their samples, if one has none or no data or does not
+/// lie on the host, or if two have one name.
 DLC_API Result<std::shared_ptr<const Dataset>> datasetOf(std::vector<Array> arrays,
                                                          std::string name = "the arrays");
 

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,14 @@ namespace dlc::runtime {
 
 class Device;
 class Module;
+
+/// Where memory of the program's lies.
+enum class Place {
+  Host,
+  /// On the device of the run: what cudaMalloc() or cudaMallocManaged() gave for it. The memory of
+  /// the CPU and of SIMT is the host's, so there it is as Host.
+  Device
+};
 
 struct CpuOptions {
   /// Threads that run kernels, the calling one included; 0 takes one for each processor this
@@ -88,6 +97,9 @@ openDevice(const Module &module, const DeviceOptions &options = {}, const Log &l
 /// The device of that name; the CPU if there is none.
 DLC_API Result<std::shared_ptr<Device>> openDevice(const DeviceOptions &options = {},
                                                    const Log &log = {});
+
+/// The device's number as CUDA counts them; none of a device whose memory is the host's.
+DLC_API std::optional<int> cudaOrdinal(const Device &device);
 
 } // namespace dlc::runtime
 

@@ -110,7 +110,8 @@ public:
   Status train(std::initializer_list<TrainObserver *> observers = {});
 
   /// Trains on one batch of the caller's: an array for each input of the entry that trains, of its
-  /// type, and its shape but for axes of extent 1; read where it lies. Learning rates follow the
+  /// type, and its shape but for axes of extent 1; read where it lies, on a CUDA device copied
+  /// there. Learning rates follow the
   /// module's schedule; one that counts epochs needs `batches.perEpoch`. Nothing is evaluated and
   /// nothing written.
   ///
@@ -132,7 +133,7 @@ public:
   /// samples are counted by the first axis of all inputs, any number of samples, batch by batch,
   /// the last one padded. Each rank by itself.
   Result<std::vector<Tensor>> predict(std::span<const Array> inputs, std::string_view entry = {});
-  /// Writes to the caller's memory: some of the entry's outputs, or all.
+  /// Writes to the caller's memory, each array where it lies: some of the entry's outputs, or all.
   Status predict(std::span<const Array> inputs, std::span<const OutputArray> outputs,
                  std::string_view entry = {});
 
@@ -142,6 +143,13 @@ public:
   /// and optimizer stay. All ranks call it; rank 0 reads.
   Status load(const std::string &path);
 
+  /// The program's stream on the CUDA device of the run, a cudaStream_t; null, as at first, is
+  /// CUDA's default stream. Arrays and weights that lie on the device are read and written behind
+  /// all that this stream has been given, and ahead of what it is given when the call has returned;
+  /// the host waits for neither. It must not record a graph. Runs on the CPU and on SIMT do not
+  /// look at it: what a call has to do there is done when it returns.
+  void setStream(void *stream);
+
   /// Sets one of the module's settings from the next step on, as `overrides` does.
   Status set(const std::string &setting, double value);
 
@@ -149,8 +157,8 @@ public:
   /// them (dlc-run inspect --variables), each row-major in its own type, one right behind the
   /// other.
   uint64_t weightsBytes() const;
-  Status readWeights(std::span<std::byte> weights) const;
-  Status writeWeights(std::span<const std::byte> weights);
+  Status readWeights(std::span<std::byte> weights, Place place = Place::Host) const;
+  Status writeWeights(std::span<const std::byte> weights, Place place = Place::Host);
   /// Makes the weights, but for whole numbers, their mean over `ranks`, each counting `weight`
   /// times: after local steps, or of data of different size. A rank without data gives 0. All ranks
   /// call it, and end with the same bits. Slots of optimizers stay. A run that is only averaged
@@ -186,9 +194,9 @@ private:
 namespace dlc {
 using runtime::Array, runtime::Augmentation, runtime::Batches, runtime::Dataset,
     runtime::EpochReport, runtime::EvaluateReport, runtime::Log, runtime::OutputArray,
-    runtime::Ranks, runtime::Result, runtime::Run, runtime::RunOptions, runtime::Severity,
-    runtime::Split, runtime::Status, runtime::StatusCode, runtime::StepReport, runtime::Tensor,
-    runtime::TrainObserver, runtime::TrainingProgress;
+    runtime::Place, runtime::Ranks, runtime::Result, runtime::Run, runtime::RunOptions,
+    runtime::Severity, runtime::Split, runtime::Status, runtime::StatusCode, runtime::StepReport,
+    runtime::Tensor, runtime::TrainObserver, runtime::TrainingProgress;
 } // namespace dlc
 
 #endif

@@ -36,9 +36,21 @@ public:
   /// Copies variable number `index`, in logical row-major form, to or from the caller's memory.
   /// Fails with InvalidArgument if there is none of that number, or if the size is not exactly
   /// TensorType::logicalBytes(). A write to a parameter leaves the slots that began as a copy of
-  /// it.
-  Status read(size_t index, std::span<std::byte> destination) const;
-  Status write(size_t index, std::span<const std::byte> source);
+  /// it. Memory of the device is read and written in order with setStream(); a variable that the
+  /// device keeps in another layout than row-major goes over the host.
+  Status read(size_t index, std::span<std::byte> destination, Place where = Place::Host) const;
+  Status write(size_t index, std::span<const std::byte> source, Place where = Place::Host);
+  /// The same in no order with the stream: for who sees to it for several variables at once.
+  Status copyOut(size_t index, std::span<std::byte> destination, Place where) const;
+  Status copyIn(size_t index, std::span<const std::byte> source, Place where);
+
+  /// The program's stream on a CUDA device, a cudaStream_t; null, as at first, is CUDA's default
+  /// stream. Memory of the program's that lies on the device is read and written behind all that
+  /// this stream has been given, and ahead of what it is given when the call has returned; the host
+  /// waits for neither. Other devices do not look at it: what a call has to do there is done when
+  /// it returns.
+  void setStream(void *stream) { programStream = stream; }
+  void *stream() const { return programStream; }
 
   /// Sets variable number `index` back to its initial value; a copy (DLC_INIT_COPY) takes what its
   /// parameter has now.
@@ -92,6 +104,7 @@ private:
   std::shared_ptr<Device> place;
   std::unique_ptr<DeviceMemory> block;
   std::map<uint32_t, std::vector<float>> residuals;
+  void *programStream = nullptr;
   uint64_t initialSeed = 0;
   uint64_t changes = 1;
   /// What `changes` was when each derived variable was made; 0: never.

@@ -84,7 +84,12 @@ struct Kernel {
   std::string name;
 };
 
-std::map<void *, uint64_t> sizes;
+struct Allocation {
+  uint64_t bytes;
+  int device;
+};
+/// The devices' memory, by its start.
+std::map<const char *, Allocation> allocated;
 /// Host memory that copies may read after their call; by its start.
 std::map<const char *, uint64_t> pinned;
 /// The stream of a copy from other host memory that nothing has waited for yet, or null: such
@@ -96,6 +101,15 @@ bool isPinned(const void *start) {
   auto after = pinned.upper_bound(static_cast<const char *>(start));
   return after != pinned.begin() &&
          static_cast<const char *>(start) < std::prev(after)->first + std::prev(after)->second;
+}
+
+/// What an address of a device's memory lies in, or null.
+const Allocation *allocationAt(const void *address) {
+  const auto *at = static_cast<const char *>(address);
+  auto after = allocated.upper_bound(at);
+  return after != allocated.begin() && at < std::prev(after)->first + std::prev(after)->second.bytes
+             ? &std::prev(after)->second
+             : nullptr;
 }
 
 /// An order in which the device may do what is pending.
@@ -233,7 +247,10 @@ cudaError_t cudaGetDeviceCount(int *count) {
   *count = fakeCuda().devices;
   return *count ? cudaSuccess : cudaErrorNoDevice;
 }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  fakeCuda().current = device;
+  return cudaSuccess;
+}
 cudaError_t cudaGetLastError() { return std::exchange(lastError, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return lastError; }
 const char *cudaGetErrorString(cudaError_t error) {
@@ -262,13 +279,24 @@ cudaError_t cudaMalloc(void **start, size_t bytes) {
   fakeCuda().used += bytes;
   *start = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(*start, 0xa5, bytes);
-  sizes[*start] = bytes;
+  allocated[static_cast<char *>(*start)] = {bytes, fakeCuda().current};
   return cudaSuccess;
 }
 cudaError_t cudaFree(void *start) {
   waitForAll();
-  fakeCuda().used -= sizes[start];
+  const auto found = allocated.find(static_cast<char *>(start));
+  fakeCuda().used -= found->second.bytes;
+  allocated.erase(found);
   std::free(start);
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *address) {
+  *attributes = {};
+  attributes->type = isPinned(address) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+  if (const Allocation *found = allocationAt(address)) {
+    attributes->type = cudaMemoryTypeDevice;
+    attributes->device = found->device;
+  }
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void **start, size_t bytes, unsigned) {
@@ -302,6 +330,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
   const cudaError_t error = issue(stream, doing([=] { std::memcpy(to, from, bytes); }), host);
   if (kind == cudaMemcpyHostToDevice && !isPinned(from))
     pageableCopy = stream;
+  // CUDA may follow a host's pointer here; the runtime has to know its places.
+  if (kind == cudaMemcpyDeviceToDevice && bytes != 0 && (!allocationAt(from) || !allocationAt(to)))
+    return cudaErrorInvalidValue;
   return error;
 }
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
@@ -419,6 +450,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   static uint64_t captures = 0;
   capture.reset(new Capture{++captures, stream, {}, {stream}});
   ++fakeCuda().captures;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status) {
+  const bool captured = capture && capture->streams.contains(stream);
+  *status = captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *graph) {

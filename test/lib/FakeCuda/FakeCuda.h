@@ -50,6 +50,8 @@ struct FakeCuda {
   uint64_t hung = 0;
   /// Host memory that was given back before the copies from or to it were done.
   uint64_t freedInUse = 0;
+  /// The device that memory is allocated on: what was chosen last.
+  int current = 0;
 };
 
 /// Gives `command` to a stream as a library does; false where CUDA would refuse it. It is tried

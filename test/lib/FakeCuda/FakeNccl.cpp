@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <cuda_runtime_api.h>
+#include <deque>
 #include <functional>
 #include <utility>
 
@@ -25,6 +26,8 @@ struct Communicator {
   /// Sums of it come to nothing, but to an end.
   bool aborted = false;
 };
+/// Sums that are under way know them yet, so they stay.
+std::deque<Communicator> communicators;
 Communicator &of(ncclComm_t which) { return *reinterpret_cast<Communicator *>(which); }
 
 const char *errorText(ncclResult_t) { return "of the fake"; }
@@ -54,7 +57,7 @@ ncclResult_t connectRanks(ncclComm_t *made, int count, ncclUniqueId id, int rank
   if (std::memcmp(&id, &last, sizeof(id)) == 0 || rank >= count || config->blocking != 0)
     return ncclInvalidArgument;
   last = id;
-  *made = reinterpret_cast<ncclComm_t>(new Communicator);
+  *made = reinterpret_cast<ncclComm_t>(&communicators.emplace_back());
   fakeNccl().log += "connect " + std::to_string(count) + " rank " + std::to_string(rank) + " ";
   return begin(*made);
 }
@@ -64,7 +67,6 @@ ncclResult_t finalize(ncclComm_t which) {
   return begin(which);
 }
 
-/// Sums that are under way know it yet, so it stays.
 ncclResult_t end(ncclComm_t which, const char *how) {
   of(which).aborted = true;
   fakeNccl().log += of(which).busy != 0 ? std::string("busy ") + how : how;

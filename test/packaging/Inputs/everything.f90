@@ -77,7 +77,7 @@ contains
     type(dlc_run), intent(in) :: run
     type(dlc_progress), intent(in) :: progress
     self%saved = self%saved + 1
-    on_checkpoint = merge(0, 1, progress%saved_step == progress%step)
+    on_checkpoint = merge(0, 1, progress%saved_step > 0 .and. progress%saved_step <= progress%step)
   end function
 
   integer function on_checkpoint_failed(self, run, progress, reason)

@@ -175,7 +175,7 @@ void refuseSystemCalls(std::initializer_list<unsigned> calls, unsigned error) {
   overwrite(path, std::vector<std::byte>(1000, std::byte(0xcc)));
   training->run(4);
   std::fputs(training->weights() == expected ? "same bits\n" : "other bits\n", stderr);
-  std::exit(0);
+  std::_Exit(0); // and not by way of a leak checker, which reads /proc
 }
 
 // Without files in memory the copy is a temporary file that nobody can find once it is open.

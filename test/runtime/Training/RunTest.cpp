@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 using namespace dlc::runtime;
 using namespace dlc::test;
@@ -205,6 +206,8 @@ TEST(Run, ArraysThatAreNoSamples) {
             "the arrays: 'x' is one number, expected one a sample");
   EXPECT_EQ(says({{"x", DLC_F32, {0, 2}, &number}}), "the arrays: 'x' has no samples");
   EXPECT_EQ(says({{"x", DLC_F32, {1}, nullptr}}), "the arrays: 'x' has no data");
+  EXPECT_EQ(says({{"x", DLC_F32, {1}, &number, Place::Device}}),
+            "the arrays: 'x' lies on the device, samples are read on the host");
   EXPECT_EQ(says({{"x", DLC_F32, {1}, &number}, {"y", DLC_F32, {2}, &number}}),
             "the arrays: 'y' has 2 samples, 'x' 1");
   EXPECT_EQ(says({{"x", DLC_F32, {1}, &number}, {"x", DLC_F32, {1}, &number}}),
@@ -428,6 +431,48 @@ TEST(Run, PadsTheLastBatch) {
   EXPECT_EQ(outputs(3), whole);
 }
 
+// The memory of the CPU and of SIMT is the host's: arrays there give the bits of those, and no
+// stream is looked at.
+TEST(Run, TakesMemoryOfTheDevice) {
+  for (const char *device : {"cpu", "simt"}) {
+    Folder folder;
+    if (device == std::string_view("simt"))
+      writeFile(folder.path("small.so"),
+                moduleWith(smallSimtModel().blob(), {.targets = simtTargets}));
+    std::vector<std::vector<std::byte>> outcomes[2];
+    for (Place place : {Place::Host, Place::Device}) {
+      RunOptions options = folder.options();
+      options.device.name = device;
+      auto run = opened(options);
+      EXPECT_EQ(cudaOrdinal(*run->state()->device()), std::nullopt);
+      int stream = 0;
+      run->setStream(&stream);
+      OwnBatch batch;
+      std::vector<std::byte> weights(run->weightsBytes()), scores(11 * 4 * sizeof(float));
+      auto placed = [&](std::vector<Array> arrays) {
+        for (Array &array : arrays)
+          array.place = place;
+        return arrays;
+      };
+      for (uint64_t number = 0; number < 5; ++number) {
+        batch.make(number);
+        ASSERT_TRUE(run->step(placed(batch.arrays())).ok());
+      }
+      batch.image.resize(11 * pixels);
+      const std::vector<OutputArray> outputs = {{"output", DLC_F32, {11, 4}, scores.data(), place}};
+      Status predicted = run->predict(
+          placed({{"image", DLC_F32, {11, 1, 4, 4}, batch.image.data()}}), outputs, "infer_n1");
+      ASSERT_TRUE(predicted.ok()) << predicted.message();
+      ASSERT_TRUE(run->readWeights(weights, place).ok());
+      outcomes[place == Place::Device] = {weights, scores};
+      std::ranges::fill(weights, std::byte(0));
+      ASSERT_TRUE(run->writeWeights(weights, place).ok());
+      EXPECT_EQ(weightsOf(*run), weights);
+    }
+    EXPECT_EQ(outcomes[1], outcomes[0]) << device;
+  }
+}
+
 TEST(Run, LoadsAndWritesWeights) {
   Folder folder;
   RunOptions options = folder.options();
@@ -601,6 +646,42 @@ TEST(Run, AmongRanks) {
   });
   EXPECT_EQ(weights[0], weights[1]);
   EXPECT_EQ(readFile(folder.path("again.safetensors")), readFile(folder.path("c.safetensors")));
+}
+
+/// One rank that keeps what it says that it is at.
+struct Recorder : Transport {
+  std::shared_ptr<Transport> self = selfTransport();
+  std::vector<Phase> phases;
+  std::string_view name() const override { return self->name(); }
+  unsigned rank() const override { return 0; }
+  unsigned ranks() const override { return 1; }
+  Result<Ticket> start(const Collective &collective) override { return self->start(collective); }
+  Status wait(Ticket ticket) override { return self->wait(ticket); }
+  Status leave() override { return self->leave(); }
+  void setPhase(Phase phase) override { phases.push_back(phase); }
+  std::vector<Phase> take() { return std::exchange(phases, {}); }
+};
+
+// What may take long is called what it is, so that others wait for it.
+TEST(Run, SaysWhatItIsAt) {
+  using enum Phase;
+  Folder folder;
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  options.epochs = 1;
+  auto recorder = std::make_shared<Recorder>();
+  options.ranks = std::make_shared<Ranks>(recorder);
+  auto run = opened(options);
+  EXPECT_EQ(recorder->take(), (std::vector{Load, Compute, Load, Compute})) << "data, and a trainer";
+  ASSERT_TRUE(run->train({}).ok());
+  std::vector<Phase> expected;
+  for (uint64_t batch = 0; batch <= batches; ++batch)
+    expected.insert(expected.end(), {Load, Compute});
+  // A checkpoint begins, and the end waits for it.
+  expected.insert(expected.end(), {Evaluate, Compute, Write, Compute, Write, Compute});
+  EXPECT_EQ(recorder->take(), expected);
+  ASSERT_TRUE(run->load(options.checkpoint).ok());
+  EXPECT_EQ(recorder->take(), (std::vector{Load, Compute}));
 }
 
 // Where they differ all fail alike, and one of them has a line to say before any other ends.

@@ -39,6 +39,7 @@ struct Ranks : testing::Environment {
                                  }});
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     ranks = opened.take();
+    ranks->setPhase(Phase::Compute);
     if (ranks->rank() != 0) {
       auto &listeners = testing::UnitTest::GetInstance()->listeners();
       delete listeners.Release(listeners.default_result_printer());

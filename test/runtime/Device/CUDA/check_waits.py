@@ -31,6 +31,11 @@ WAITS = {
     "an input is staged: runs, for the copy": (
         DEVICE, 'return checkCuda(cudaStreamWaitEvent(device->stream(), written.get(), 0), "writing memory");',
         "return {};"),
+    "memory of the program's: for its stream": (
+        DEVICE, "DLC_TRY(checkCuda(cudaStreamWaitEvent(own, betweenStreams.get(), 0), what));", ""),
+    "memory of the program's: its stream, for the copies": (
+        DEVICE, "return checkCuda(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), betweenStreams.get(), 0), what);",
+        "return {};"),
     "a small write: for those before it, where there is no room": (
         DEVICE, 'DLC_TRY(await(stream(), "writing memory"));', ""),
     "a large write: for the copy": (
@@ -146,15 +151,16 @@ def who_misses(build, file, text, folder):
     command[place + 1 : place + 2] = [str(program), str(made)]
     subprocess.run(command, cwd=build, check=True)
     try:
-        ran = subprocess.run([program, "--gtest_filter=CudaDeviceTest.*"], capture_output=True,
+        tests = "--gtest_filter=CudaDeviceTest.*:ProgramMemoryTest.*"
+        ran = subprocess.run([program, tests], capture_output=True,
                              text=True, errors="replace", timeout=30)
         output = ran.stdout
         if ran.returncode == 0:
             return None
     except subprocess.TimeoutExpired as expired:
         output = expired.stdout.decode(errors="replace")
-    failed = re.findall(r"^\[  FAILED  \] CudaDeviceTest\.(\w+)", output, re.M)
-    began = re.findall(r"^\[ RUN      \] CudaDeviceTest\.(\w+)", output, re.M)
+    failed = re.findall(r"^\[  FAILED  \] \w+Test\.(\w+)", output, re.M)
+    began = re.findall(r"^\[ RUN      \] \w+Test\.(\w+)", output, re.M)
     return failed[0] if failed else f"{began[-1]}, which does not end well"
 
 
