@@ -32,6 +32,7 @@ struct Context::Impl {
   Status allocate(const std::vector<bool> *needed);
   uint64_t validSamples() const;
   Status checkClasses(size_t index, const std::byte *source) const;
+  Status checkRoom() const;
   Status stageInputs();
   Status bindValid(size_t index);
   Status stageInput(size_t index);
@@ -64,6 +65,10 @@ struct Context::Impl {
   int32_t wholeBatch = 0;
   /// Runs started and finished.
   uint64_t started = 0, finished = 0;
+  /// Which of the copies of inputs the next run reads, and how many runs had been started with the
+  /// last one that reads each.
+  size_t side = 0;
+  uint64_t readUntil[2] = {};
   /// By scalar of the plan: whether the caller sets it.
   std::vector<bool> given;
   /// Batches of an epoch; 0: not known.
@@ -141,9 +146,19 @@ Status Context::Impl::stageInputs() {
       DLC_TRY(stageInput(i));
     return {};
   };
+  // The other one's turn, unless runs of kept inputs were in between.
+  side = started % 2;
+  if (readUntil[side] > finished)
+    side = 1 - side;
   const bool anyOnDevice = std::ranges::any_of(
       inputs, [](const InputBinding &input) { return input.place == Place::Device; });
   return anyOnDevice ? inOrder(*state->device(), state->stream(), stageAll) : stageAll();
+}
+
+Status Context::Impl::checkRoom() const {
+  return started - finished < 2
+             ? Status()
+             : invalid("entry '", entry.name, "': two runs are not finished yet");
 }
 
 /// Without a count all samples are valid; other inputs must be bound.
@@ -172,8 +187,9 @@ Status Context::Impl::stageInput(size_t index) {
   return {};
 }
 
+/// Of the two copies the one that no unfinished run reads.
 Result<DeviceMemory *> Context::Impl::stagingOf(size_t index) {
-  std::unique_ptr<DeviceMemory> &staging = inputs[index].staging[started % 2];
+  std::unique_ptr<DeviceMemory> &staging = inputs[index].staging[side];
   if (!staging) {
     DLC_TRY_ASSIGN(memory,
                    state->device()->allocateStaging(entry.inputs[index].type.storageBytes()));
@@ -394,6 +410,7 @@ Status Context::bind(size_t index, std::span<const std::byte> source, Place plac
 
 Status Context::keepInputs() {
   return guarded([&]() -> Status {
+    DLC_TRY(impl->checkRoom());
     impl->kept = false;
     DLC_TRY(impl->stageInputs());
     // A read waits for the write.
@@ -442,8 +459,7 @@ Status Context::start(Trace *trace) {
 }
 
 Status Context::startRun(Trace *trace) {
-  if (impl->started - impl->finished == 2)
-    return invalid("entry '", impl->entry.name, "': two runs are not finished yet");
+  DLC_TRY(impl->checkRoom());
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
   if (impl->trains())
@@ -454,7 +470,7 @@ Status Context::startRun(Trace *trace) {
     impl->state->markChanged();
   DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
               .in(concat("entry '", impl->entry.name, "'")));
-  ++impl->started;
+  impl->readUntil[impl->side] = ++impl->started;
   if (impl->trains())
     impl->state->countRun(impl->number());
   return {};

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <tuple>
 
 using namespace dlc::runtime;
 using namespace dlc::test;
@@ -349,6 +350,41 @@ TEST_F(CudaDeviceTest, KeepsInputs) {
     ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
     EXPECT_NE(loss(), first);
   }
+}
+
+// The copy that a run of kept inputs still reads is not written for the next one.
+TEST_F(CudaDeviceTest, LeavesKeptInputsToTheirRun) {
+  double losses[2] = {};
+  for (bool together : {false, true})
+    for (uint64_t seed = 0; seed < seeds; ++seed) {
+      begin(seed);
+      auto state = State::create(load(cudaModel()), CudaDevice::open({}).take(), 3).take();
+      auto context = Context::create(state, "evaluate").take();
+      std::vector<float> image(8 * 16, 0.5f), other(8 * 16, 3.0f);
+      const std::vector<int32_t> label(8, 1);
+      ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(image))).ok());
+      ASSERT_TRUE(context->bind(1, std::as_bytes(std::span(label))).ok());
+      ASSERT_TRUE(context->keepInputs().ok());
+      ASSERT_TRUE(context->run().ok());
+      ASSERT_TRUE(context->start().ok());
+      ASSERT_TRUE(together || context->finish().ok());
+      const double before = together ? 0 : context->metric(0)->number;
+      ASSERT_TRUE(context->bind(0, std::as_bytes(std::span(other))).ok());
+      ASSERT_TRUE(context->start().ok());
+      if (together) {
+        EXPECT_EQ(context->keepInputs().message(),
+                  "entry 'evaluate': two runs are not finished yet");
+        ASSERT_TRUE(context->finish().ok());
+      }
+      const double first = together ? context->metric(0)->number : before;
+      ASSERT_TRUE(context->finish().ok());
+      const double second = context->metric(0)->number;
+      if (!together && seed == 0)
+        std::tie(losses[0], losses[1]) = std::pair(first, second);
+      EXPECT_EQ(first, losses[0]) << seed;
+      EXPECT_EQ(second, losses[1]) << seed;
+    }
+  EXPECT_NE(losses[0], losses[1]);
 }
 
 // A traced run is never a graph; the device's clock times its launches, not the events between
