@@ -4,6 +4,7 @@
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Exec/Entries.h"
 #include "runtime/Exec/Executor.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Preparation.h"
@@ -31,7 +32,6 @@ struct Context::Impl {
       : state(std::move(state)), entry(entry) {}
   Status allocate(const std::vector<bool> *needed);
   uint64_t validSamples() const;
-  Status checkClasses(size_t index, const std::byte *source) const;
   Status checkRoom() const;
   Status stageInputs();
   Status bindValid(size_t index);
@@ -115,25 +115,6 @@ uint64_t Context::Impl::validSamples() const {
   return static_cast<uint64_t>(std::clamp(bound, 0.0, static_cast<double>(entry.batch)));
 }
 
-/// A number outside of the classes would read another sample's scores or nothing at all, and train
-/// on without a word. `source`: the input's elements on the host.
-Status Context::Impl::checkClasses(size_t index, const std::byte *source) const {
-  const ValueInfo &input = entry.inputs[index];
-  if (input.classes == 0)
-    return {};
-  const bool bySample = input.batchAxis == 0 && entry.batch != 0;
-  const uint64_t all = input.type.elementCount(), perSample = bySample ? all / entry.batch : all;
-  const uint64_t checked = bySample ? perSample * validSamples() : all;
-  for (uint64_t i = 0; i < checked; ++i) {
-    const double label = loadElement(input.type.dtype, source + i * dtypeSize(input.type.dtype));
-    if (!isClass(label, input.classes, input.ignored))
-      return invalid("entry '", entry.name, "': ", bySample ? "sample " : "element ",
-                     bySample ? i / perSample : i, " of input '", input.name, "' is ", label,
-                     ", its classes are 0 to ", input.classes - 1);
-  }
-  return {};
-}
-
 /// Copies inputs that stand where or how kernels cannot read them, and tells the executor all
 /// addresses.
 Status Context::Impl::stageInputs() {
@@ -178,7 +159,7 @@ Status Context::Impl::stageInput(size_t index) {
   if (input.place == Place::Device) {
     DLC_TRY(stageFromDevice(index));
   } else {
-    DLC_TRY(checkClasses(index, input.source.data()));
+    DLC_TRY(checkClasses(entry, index, input.source.data(), validSamples()));
     const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
     if (!aligned || !entry.inputs[index].type.isRowMajor() || !state->device()->sharesHostMemory())
       DLC_TRY(stageFromHost(index, input.source));
@@ -218,7 +199,7 @@ Status Context::Impl::stageFromDevice(size_t index) {
   const ValueInfo &value = entry.inputs[index];
   if (!value.type.isRowMajor()) {
     DLC_TRY_ASSIGN(copy, copyToHost(*state->device(), input.source));
-    DLC_TRY(checkClasses(index, copy.data()));
+    DLC_TRY(checkClasses(entry, index, copy.data(), validSamples()));
     return stageFromHost(index, copy);
   }
   DLC_TRY_ASSIGN(staging, stagingOf(index));
@@ -228,7 +209,7 @@ Status Context::Impl::stageFromDevice(size_t index) {
     return {};
   std::vector<std::byte> numbers(input.source.size());
   DLC_TRY(staging->read(0, numbers));
-  return checkClasses(index, numbers.data());
+  return checkClasses(entry, index, numbers.data(), validSamples());
 }
 
 /// Derived variables follow from the others; they are stale after a load, a write from outside and

@@ -1,5 +1,6 @@
 // Entries by name or kind.
 #include "runtime/Exec/Entries.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 
 namespace dlc::runtime {
@@ -27,6 +28,24 @@ Result<const EntryInfo *> selectEntry(const Module &module, std::string_view nam
   return invalid(module.path(), ": no entry ",
                  name.empty() ? concat("that ", verbOf(otherwise)) : concat("'", name, "'"),
                  "; there are: ", known);
+}
+
+Status checkClasses(const EntryInfo &entry, size_t input, const std::byte *source,
+                    uint64_t samples) {
+  const ValueInfo &value = entry.inputs[input];
+  if (value.classes == 0)
+    return {};
+  const bool bySample = value.batchAxis == 0 && entry.batch != 0;
+  const uint64_t all = value.type.elementCount(), perSample = bySample ? all / entry.batch : all;
+  const uint64_t checked = bySample ? perSample * samples : all;
+  for (uint64_t i = 0; i < checked; ++i) {
+    const double label = loadElement(value.type.dtype, source + i * dtypeSize(value.type.dtype));
+    if (!isClass(label, value.classes, value.ignored))
+      return invalid("entry '", entry.name, "': ", bySample ? "sample " : "element ",
+                     bySample ? i / perSample : i, " of input '", value.name, "' is ", label,
+                     ", its classes are 0 to ", value.classes - 1);
+  }
+  return {};
 }
 
 } // namespace dlc::runtime

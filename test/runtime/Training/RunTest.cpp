@@ -755,10 +755,10 @@ TEST(Run, GoesOnWithoutABatchOnEachRank) {
   }
 }
 
-// Arrays of one rank that do not fit end the step of all, and they go on.
+// Arrays of one rank that do not fit, or a label that is none, end the step of all, and they go on.
 TEST(Run, RefusesTheStepOfAllRanks) {
   Folder folder(smallParallelModel());
-  std::vector<std::string> messages(2);
+  std::vector<std::string> messages(2), classes(2);
   among(2, [&](const auto &ranks) {
     RunOptions options = folder.options();
     options.log = {};
@@ -771,12 +771,19 @@ TEST(Run, RefusesTheStepOfAllRanks) {
     std::vector<Array> arrays = batch.arrays();
     arrays.resize(2 - ranks->rank());
     messages[ranks->rank()] = run->step(arrays).status().message();
+    std::vector<int32_t> labels(8, ranks->rank() == 0 ? 4 : 1);
+    arrays = batch.arrays();
+    arrays[1].data = labels.data();
+    classes[ranks->rank()] = run->step(arrays).status().message();
     EXPECT_EQ(run->progress().step, 0u);
     EXPECT_TRUE(run->step(batch.arrays()).ok());
     EXPECT_EQ(run->lastStep()->progress.step, 1u);
   });
   EXPECT_EQ(messages[0], "the batch of another rank was refused");
   EXPECT_EQ(messages[1], "entry 'train_step': no array 'label', the input i32[8]");
+  EXPECT_EQ(classes[0],
+            "entry 'train_step': sample 0 of input 'label' is 4, its classes are 0 to 3");
+  EXPECT_EQ(classes[1], "the batch of another rank was refused");
 }
 
 // Local steps, each rank alone with a module for one, and then a mean in which one counts thrice.
