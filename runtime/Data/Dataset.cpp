@@ -84,12 +84,18 @@ Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_
   if (const std::byte *found = dataset.sample(index, field))
     return found;
   room.resize(sampleBytes(dataset.fields()[field]));
-  DLC_TRY(dataset.read(index, field, room));
+  // Of nothing it says nothing where that lies.
+  if (!room.empty())
+    DLC_TRY(dataset.read(index, field, room));
   return static_cast<const std::byte *>(room.data());
 }
 
 bool isInMemory(const Dataset &dataset) {
-  return dataset.size() == 0 || dataset.fields().empty() || dataset.sample(0, 0) != nullptr;
+  const std::vector<DatasetField> &fields = dataset.fields();
+  const auto first = std::ranges::find_if(
+      fields, [](const DatasetField &field) { return sampleBytes(field) != 0; });
+  return dataset.size() == 0 || first == fields.end() ||
+         dataset.sample(0, static_cast<size_t>(first - fields.begin())) != nullptr;
 }
 
 bool hasSplit(const std::string &description, Split split) {

@@ -587,6 +587,32 @@ TEST(Batches, ReadWhatIsNotInMemory) {
       EXPECT_EQ(passOf(entry, data, {.workers = workers, .ahead = ahead}), expected);
 }
 
+// Samples of nothing have no place, and are in memory all the same.
+TEST(Batches, TakeSamplesOfNothing) {
+  const std::vector<int32_t> label = {0, 1, 2, 3, 4, 5, 6, 7};
+  const auto data =
+      datasetOf({{"x", DLC_F32, {8, 0}, label.data()}, {"label", DLC_I32, {8}, label.data()}})
+          .take();
+  struct Nowhere : Dataset {
+    std::shared_ptr<const Dataset> inner;
+    const std::string &name() const override { return inner->name(); }
+    uint64_t size() const override { return inner->size(); }
+    const std::vector<DatasetField> &fields() const override { return inner->fields(); }
+    const std::byte *sample(uint64_t index, size_t field) const override {
+      return field == 0 ? nullptr : inner->sample(index, field);
+    }
+  };
+  auto nowhere = std::make_shared<Nowhere>();
+  nowhere->inner = data;
+  EXPECT_TRUE(isInMemory(*nowhere));
+  const EntryInfo entry =
+      entryWith({inputOf("x", DLC_F32, {4, 0}), inputOf("label", DLC_I32, {4})}, 4);
+  EXPECT_EQ(passOf(entry, nowhere, {}).size(), 0u) << "the pass begins behind three batches";
+  auto loader = BatchLoader::create(entry, nowhere).take();
+  ASSERT_TRUE(loader->start({.seed = {}}).ok());
+  EXPECT_EQ(loader->next().take()->inputs[1].size(), 4 * sizeof(int32_t));
+}
+
 // A pass ends at the batch of a sample that cannot be read, or that the input cannot hold; the next
 // one begins as any other.
 TEST(Batches, FailWhereASampleIs) {
