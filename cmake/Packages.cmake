@@ -47,7 +47,7 @@ endif()
 if(TARGET dlc_mpi)
   dlc_package(mpi libdlc-mpi libs "${old_systems}, libopenmpi3 | libopenmpi40" "training on several ranks for the runtime of dlc"
     "libdlc0 and dlc-run open it to sum gradients over ranks by Open MPI."
-    libstdc++)
+    xxHash libstdc++)
   set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
   set(CPACK_DEBIAN_MPI_PACKAGE_ENHANCES "libdlc0, dlc-run")
 endif()

@@ -58,7 +58,7 @@ struct CommandLine {
 };
 
 constexpr const char *dataText =
-    "idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, words:FILE or tokens:FILE";
+    "idx:DIR, cifar:DIR; safetensors:, npz:, text:, words: or tokens:FILE";
 
 constexpr const char *inferDataText = "idx:DIR, cifar:DIR, safetensors:FILE or npz:FILE";
 
@@ -112,8 +112,7 @@ void CommandLine::addTrace(CLI::App *command, RanksFlags &flags) {
 void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
   command
       ->add_option("--timeout", flags.timeout,
-                   "seconds that a rank may keep the others waiting, 20 times as many while it "
-                   "loads, evaluates or writes a checkpoint; default: 30")
+                   "seconds to wait for a rank, 20 times that for its known work; default: 30")
       ->type_name("S")
       ->check(realNumber(1, 1e6));
   command
