@@ -112,7 +112,7 @@ void CommandLine::addTrace(CLI::App *command, RanksFlags &flags) {
 void CommandLine::addRanks(CLI::App *command, RanksFlags &flags) {
   command
       ->add_option("--timeout", flags.timeout,
-                   "seconds to wait for a rank, 20 times that for its known work; default: 30")
+                   "seconds to wait for a rank, 20 times that at known work; default: 30")
       ->type_name("S")
       ->check(realNumber(1, 1e6));
   command
