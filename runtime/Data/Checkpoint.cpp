@@ -416,12 +416,16 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
   return guarded([&]() -> Status {
     tensors.clear();
     const std::vector<Stored> stored = storedOf(state, all);
-    uint64_t bytes = 0;
+    bytes = 0;
     for (const Stored &each : stored)
       bytes += each.tensor.bytes;
-    DLC_TRY(reserveRoom(contents, bytes));
-    contents.resize(bytes);
-    std::span<std::byte> rest = contents;
+    if (bytes > room) {
+      contents.reset();
+      room = 0;
+      contents = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      room = bytes;
+    }
+    std::span<std::byte> rest(contents.get(), bytes);
     for (const Stored &each : stored) {
       const auto content = rest.first(each.tensor.bytes);
       rest = rest.subspan(content.size());
@@ -436,13 +440,14 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
 
 Status CheckpointImage::write(const std::string &path) {
   return guarded([&]() -> Status {
-    std::span<const std::byte> rest = contents;
+    const std::span<const std::byte> all(contents.get(), bytes);
+    std::span<const std::byte> rest = all;
     for (StoredTensor &tensor : tensors) {
       tensor.checksum = checksumOf(rest.first(tensor.bytes));
       rest = rest.subspan(tensor.bytes);
     }
     DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, metadata));
-    DLC_TRY(writer.append(contents));
+    DLC_TRY(writer.append(all));
     return writer.commit();
   });
 }

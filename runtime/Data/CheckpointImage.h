@@ -8,6 +8,8 @@
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Safetensors.h"
 
+#include <memory>
+
 namespace dlc::runtime {
 
 class CheckpointImage {
@@ -20,8 +22,10 @@ public:
 
 private:
   std::vector<StoredTensor> tensors;
-  /// One behind the other.
-  std::vector<std::byte> contents;
+  /// One behind the other, `bytes` in all, in memory for `room`: a vector would fill what is new
+  /// with zeros first, while training stands still.
+  std::unique_ptr<std::byte[]> contents;
+  uint64_t bytes = 0, room = 0;
   Metadata metadata;
 };
 
