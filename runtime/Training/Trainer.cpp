@@ -344,8 +344,9 @@ bool Trainer::checkpointDue(uint64_t step) const {
   return options.checkpointEvery != 0 && step % options.checkpointEvery == 0;
 }
 
-/// Waits for the oldest batch. `observer` is asked whether the ranks shall stop.
-Result<StepReport> Trainer::finishOldest(TrainObserver *observer) {
+/// Waits for the oldest batch, which is then the last report. `observer` is asked whether the ranks
+/// shall stop.
+Status Trainer::finishOldest(TrainObserver *observer) {
   const StartedBatch batch = std::move(inFlight.front());
   for (Step *step : batch.ran) {
     Status finished = step->context->finish();
@@ -373,7 +374,7 @@ Result<StepReport> Trainer::finishOldest(TrainObserver *observer) {
   lastFinish = Clock::now();
   epochSeconds += seconds;
   lastReport = stepReport(batch.samples, seconds);
-  return *lastReport;
+  return {};
 }
 
 bool Trainer::wantsStop(TrainObserver &observer) const {
@@ -382,8 +383,8 @@ bool Trainer::wantsStop(TrainObserver &observer) const {
 
 /// Waits for the oldest batch and reports it.
 Status Trainer::finishBatch(TrainObserver &observer) {
-  DLC_TRY_ASSIGN(report, finishOldest(&observer));
-  observer.onStep(report);
+  DLC_TRY(finishOldest(&observer));
+  observer.onStep(*lastReport);
   if (options.checkRanks != 0 && position.step % options.checkRanks == 0)
     DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
   DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
@@ -596,16 +597,16 @@ Result<StepReport> Trainer::stepOn(const Batch &batch) {
   if (options.timeline)
     options.timeline->setStep(position.step + 1);
   lastFinish = Clock::now();
-  Status started = startBatch(batch);
-  Result<StepReport> report =
-      started.ok() ? finishOldest(nullptr) : Result<StepReport>(std::move(started));
-  if (!report.ok()) {
+  Status status = startBatch(batch);
+  if (status.ok())
+    status = finishOldest(nullptr);
+  if (!status.ok()) {
     drain();
-    return report;
+    return status;
   }
   if (position.position == epochBatches())
     closeEpoch();
-  return report;
+  return *lastReport;
 }
 
 Status Trainer::runEpoch(TrainObserver &observer) {

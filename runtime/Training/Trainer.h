@@ -133,7 +133,7 @@ private:
   Result<const Batch *> nextBatch();
   Result<const Batch *> fillBatch();
   bool wantsStop(TrainObserver &observer) const;
-  Result<StepReport> finishOldest(TrainObserver *observer);
+  Status finishOldest(TrainObserver *observer);
   Status finishBatch(TrainObserver &observer);
   void closeEpoch();
   void drain();
