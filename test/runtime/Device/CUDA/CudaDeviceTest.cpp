@@ -19,25 +19,8 @@ using namespace dlc::test;
 
 namespace {
 
-/// Orders in which the fake's device does what it is given.
-constexpr uint64_t seeds = 10;
-
-class CudaDeviceTest : public testing::Test {
+class CudaDeviceTest : public FakeCudaTest {
 protected:
-  void SetUp() override { begin(0); }
-  void TearDown() override {
-    EXPECT_EQ(fakeCuda().hung, 0u);
-    EXPECT_EQ(fakeCuda().freedInUse, 0u);
-  }
-
-  void begin(uint64_t seed) {
-    if (seed != 0)
-      TearDown();
-    fakeCuda() = FakeCuda();
-    fakeCuda().random.seed(seed);
-    fakeCuda().fast = seed % 2 * 8;
-  }
-
   std::shared_ptr<const Module> load(const PlanBuilder &plan, uint32_t targets = simtTargets) {
     // A name of its own: a module of that name may still be loaded.
     path = folder.path("x" + std::to_string(files++) + ".so");

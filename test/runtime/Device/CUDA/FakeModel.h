@@ -6,6 +6,7 @@
 #include "test/lib/FakeCuda/FakeCuda.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
+#include <gtest/gtest.h>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,27 @@ loadOnFake(const std::string &path, const PlanBuilder &plan, uint32_t targets = 
         }};
   return module;
 }
+
+/// Tests on the fake device, in one order after the other of what it is given.
+class FakeCudaTest : public testing::Test {
+protected:
+  static constexpr uint64_t seeds = 10;
+
+  void SetUp() override { begin(0); }
+  void TearDown() override {
+    EXPECT_EQ(fakeCuda().hung, 0u);
+    EXPECT_EQ(fakeCuda().freedInUse, 0u);
+  }
+
+  /// A new device, with an order of its own.
+  void begin(uint64_t seed) {
+    if (seed != 0)
+      TearDown();
+    fakeCuda() = FakeCuda();
+    fakeCuda().random.seed(seed);
+    fakeCuda().fast = seed % 2 * 8;
+  }
+};
 
 } // namespace dlc::test
 

@@ -46,9 +46,6 @@ template <typename T> struct ProgramArray {
   T *data = nullptr;
 };
 
-/// Orders in which the fake's device does what it is given.
-constexpr uint64_t seeds = 10;
-
 std::vector<float> someImages(size_t count, size_t seed) {
   std::vector<float> image(count * 16);
   for (size_t i = 0; i < image.size(); ++i)
@@ -63,20 +60,13 @@ std::vector<int32_t> someLabels(size_t count, size_t seed) {
   return label;
 }
 
-class ProgramMemoryTest : public testing::Test {
+class ProgramMemoryTest : public FakeCudaTest {
 protected:
   void SetUp() override { begin(0); }
-  void TearDown() override {
-    EXPECT_EQ(fakeCuda().hung, 0u);
-    EXPECT_EQ(fakeCuda().freedInUse, 0u);
-  }
 
-  /// With another order of what is left open.
   void begin(uint64_t seed) {
     stream = CudaStream();
-    fakeCuda() = FakeCuda();
-    fakeCuda().random.seed(seed);
-    fakeCuda().fast = seed % 2 * 8;
+    FakeCudaTest::begin(seed);
     ASSERT_EQ(cudaStreamCreateWithFlags(stream.out(), cudaStreamNonBlocking), cudaSuccess);
   }
 
