@@ -225,6 +225,14 @@ const char *visitHandle(const void *handle, HandleKind kind, void (*visit)(Handl
   return why;
 }
 
+dlc_status freeHandle(const void *handle, HandleKind kind) noexcept {
+  HandleWork work;
+  if (dlc_status refused = work.begin(handle, kind, Calls::Everything))
+    return refused;
+  work.end();
+  return DLC_OK;
+}
+
 } // namespace dlc::runtime
 
 using namespace dlc::runtime;

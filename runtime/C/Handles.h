@@ -95,6 +95,9 @@ private:
   Calls outer = Calls::Everything;
 };
 
+/// What frees a handle of the API.
+dlc_status freeHandle(const void *handle, HandleKind kind) noexcept;
+
 /// Calls visit(object) while the list of handles is locked, whoever is at work in it: for what is
 /// short and may be done from any thread, a signal's handler included. Returns why not, or null.
 const char *visitHandle(const void *handle, HandleKind kind, void (*visit)(HandleObject &, void *),

@@ -67,10 +67,4 @@ dlc_status dlc_ranks_leave(dlc_ranks *ranks) {
   return report(guarded([&] { return ranksOf(work).ranks->leave(); }));
 }
 
-dlc_status dlc_ranks_free(dlc_ranks *ranks) {
-  HandleWork work;
-  if (dlc_status refused = work.begin(ranks, HandleKind::Ranks, Calls::Everything))
-    return refused;
-  work.end();
-  return DLC_OK;
-}
+dlc_status dlc_ranks_free(dlc_ranks *ranks) { return freeHandle(ranks, HandleKind::Ranks); }

@@ -300,13 +300,7 @@ dlc_status dlc_run_open(const dlc_options *options, dlc_run **out_run) {
   }));
 }
 
-dlc_status dlc_run_free(dlc_run *run) {
-  HandleWork work;
-  if (dlc_status refused = work.begin(run, HandleKind::Run, Calls::Everything))
-    return refused;
-  work.end();
-  return DLC_OK;
-}
+dlc_status dlc_run_free(dlc_run *run) { return freeHandle(run, HandleKind::Run); }
 
 dlc_status dlc_run_train(dlc_run *run, const dlc_observer *observer) {
   return inRun(run, Calls::Everything, [&](RunHandle &object) -> Status {
