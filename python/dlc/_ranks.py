@@ -12,9 +12,8 @@ class Ranks:
     `MPI.THREAD_SERIALIZED` or more; with the former the program makes no call of MPI while a function of a run is at work. All
     processes of the communicator come here.
 
-    `timeout` is the number of seconds that a rank may keep the others waiting, twenty times as long while it loads, evaluates or
-    writes. As a context, `leave()` is called where it ends
-    without an exception."""
+    `timeout` is the number of seconds that a rank may keep the others waiting, twenty times as long while it loads, evaluates,
+    writes or is in the program's own code. As a context, `leave()` is called where it ends without an exception."""
 
     def __init__(self, communicator: Any, *, timeout: float = 30, log: Log = None):
         self._ranks = _dlc.join_ranks(communicator.py2f(), timeout, log_of(log))

@@ -190,7 +190,7 @@ Status MpiTransport::startWatch() {
     watching.onWarning = [this](std::string_view line) { options.log(Severity::Warning, line); };
   DLC_TRY_ASSIGN(made, watchRanks(*this, std::move(watching), nodeNumber()));
   watch = std::move(made);
-  setPhase(Phase::Start);
+  showPhase(Phase::Start);
   std::lock_guard lock(mutex);
   starting = false;
   return {};
@@ -201,7 +201,7 @@ void MpiTransport::setStep(uint64_t step) {
     watch->setStep(step);
 }
 
-void MpiTransport::setPhase(Phase phase) {
+void MpiTransport::showPhase(Phase phase) {
   if (watch)
     watch->setPhase(phase);
 }

@@ -41,7 +41,7 @@ public:
   Status leave() override;
   double processorSeconds() const override;
   void setStep(uint64_t step) override;
-  void setPhase(Phase phase) override;
+  void showPhase(Phase phase) override;
   void setReason(std::string_view reason) override;
 
 private:

@@ -8,7 +8,7 @@
 namespace dlc::runtime {
 
 /// Anything but Compute is known work, which is given more time (Standings::patienceWith).
-enum class Phase : uint32_t { Compute, Start, Load, Evaluate, Write };
+enum class Phase : uint32_t { Compute, Start, Load, Evaluate, Write, Program };
 
 constexpr std::string_view phaseText(Phase phase) {
   switch (phase) {
@@ -21,7 +21,9 @@ constexpr std::string_view phaseText(Phase phase) {
   case Phase::Evaluate:
     return "evaluating";
   case Phase::Write:
-    return "writing a checkpoint";
+    return "writing a file";
+  case Phase::Program:
+    return "in code of the program's own";
   }
   return "at something that this rank does not know";
 }

@@ -33,6 +33,13 @@ Status Transport::sum(std::span<double> numbers) {
   return run({Collective::Kind::Sum, controlChannel, DLC_F64, std::as_writable_bytes(numbers)});
 }
 
+Phase Transport::setPhase(Phase next) {
+  const Phase before = phase.exchange(next);
+  if (next != before)
+    showPhase(next);
+  return before;
+}
+
 Status Transport::broadcast(std::span<std::byte> bytes) {
   return run({Collective::Kind::Broadcast, controlChannel, DLC_U8, bytes});
 }

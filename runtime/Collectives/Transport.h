@@ -18,6 +18,7 @@
 #include "dlc/status.h"
 #include "runtime/Collectives/Phase.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -88,9 +89,9 @@ public:
   virtual double processorSeconds() const { return 0; }
   /// Says how far this rank is, for messages of others.
   virtual void setStep([[maybe_unused]] uint64_t step) {}
-  /// Says what this rank is at: where others have to wait for it, for how long they do. PhaseScope
-  /// says it of a block.
-  virtual void setPhase([[maybe_unused]] Phase phase) {}
+  /// Says what this rank is at: where others have to wait for it, for how long they do. Returns
+  /// what it was at before. PhaseScope says it of a block.
+  Phase setPhase(Phase next);
   /// Says why this process is about to end, for messages of others.
   virtual void setReason([[maybe_unused]] std::string_view reason) {}
 
@@ -129,20 +130,23 @@ private:
   /// Between these two this rank does nothing but wait for others in waitUntil().
   virtual void beginWait() {}
   virtual void endWait() {}
+  virtual void showPhase([[maybe_unused]] Phase phase) {}
 
   bool nothing = false;
+  std::atomic<Phase> phase = Phase::Start;
 };
 
-/// What a rank is at while this lives; it computes before and behind it.
+/// What a rank is at while this lives; behind it that is what it was before.
 class PhaseScope {
 public:
-  PhaseScope(Transport &ranks, Phase phase) : ranks(ranks) { ranks.setPhase(phase); }
+  PhaseScope(Transport &ranks, Phase phase) : ranks(ranks), before(ranks.setPhase(phase)) {}
   PhaseScope(const PhaseScope &) = delete;
   PhaseScope &operator=(const PhaseScope &) = delete;
-  ~PhaseScope() { ranks.setPhase(Phase::Compute); }
+  ~PhaseScope() { ranks.setPhase(before); }
 
 private:
   Transport &ranks;
+  const Phase before;
 };
 
 /// One rank: nothing to do.

@@ -285,7 +285,7 @@ public:
     if (member == 0)
       group->outer->setStep(step);
   }
-  void setPhase(Phase phase) override { group->setPhase(member, phase); }
+  void showPhase(Phase phase) override { group->setPhase(member, phase); }
   void setReason(std::string_view reason) override {
     group->fail(reason.empty() ? std::string() : concat("rank ", rank(), ": ", reason));
     group->outer->setReason(reason);

@@ -16,27 +16,32 @@
 namespace dlc::runtime {
 namespace {
 
-/// Several observers as one.
+/// Several observers as one. Other ranks wait for them as for code that is not the library's.
 class Observers : public TrainObserver {
 public:
-  explicit Observers(std::span<TrainObserver *const> all) : all(all) {}
+  Observers(std::span<TrainObserver *const> all, Transport &ranks) : all(all), ranks(ranks) {}
   void onStep(const StepReport &report) override {
+    const PhaseScope outside(ranks, Phase::Program);
     for (TrainObserver *each : all)
       each->onStep(report);
   }
   void onEpoch(const EpochReport &report) override {
+    const PhaseScope outside(ranks, Phase::Program);
     for (TrainObserver *each : all)
       each->onEpoch(report);
   }
   void onCheckpoint(const std::string &path) override {
+    const PhaseScope outside(ranks, Phase::Program);
     for (TrainObserver *each : all)
       each->onCheckpoint(path);
   }
   void onCheckpointFailed(const Status &reason) override {
+    const PhaseScope outside(ranks, Phase::Program);
     for (TrainObserver *each : all)
       each->onCheckpointFailed(reason);
   }
   bool shouldStop() override {
+    const PhaseScope outside(ranks, Phase::Program);
     bool stop = false;
     for (TrainObserver *each : all)
       stop |= each->shouldStop();
@@ -45,6 +50,7 @@ public:
 
 private:
   std::span<TrainObserver *const> all;
+  Transport &ranks;
 };
 
 } // namespace
@@ -80,6 +86,7 @@ Status Run::Impl::checkProcess() const {
 
 Status Run::Impl::start() {
   ranks = options.ranks ? options.ranks->transport() : selfTransport();
+  ranks->setPhase(Phase::Start);
   DLC_TRY_ASSIGN(started, beginRun(options, ranks));
   begin = std::move(started);
   if (!hasTrainingData())
@@ -151,6 +158,7 @@ Result<std::unique_ptr<Run>> Run::open(RunOptions options) {
   return guarded([&]() -> Result<std::unique_ptr<Run>> {
     auto impl = std::make_unique<Impl>(std::move(options));
     DLC_TRY(impl->start());
+    impl->ranks->setPhase(Phase::Program);
     return std::unique_ptr<Run>(new Run(std::move(impl)));
   });
 }
@@ -158,6 +166,7 @@ Result<std::unique_ptr<Run>> Run::open(RunOptions options) {
 Status Run::train(std::initializer_list<TrainObserver *> observers) {
   return guarded([&]() -> Status {
     DLC_TRY(impl->checkProcess());
+    const PhaseScope inside(*impl->ranks, Phase::Compute);
     if (!impl->hasTrainingData()) {
       DLC_TRY_ASSIGN(entry, selectEntry(impl->module(), "", DLC_ENTRY_TRAIN));
       return invalid("entry '", entry->name,
@@ -165,7 +174,7 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
     }
     Result<PathClaim> claim = impl->claimCheckpoint();
     DLC_TRY(agreeAloud(*impl->ranks, claim.status(), {}, impl->options.log));
-    Observers all({observers.begin(), observers.size()});
+    Observers all({observers.begin(), observers.size()}, *impl->ranks);
     Status trained = impl->trainer->run(all, &impl->stopAsked);
     impl->stopAsked = false;
     DLC_TRY(std::move(trained).in(impl->options.module));
@@ -185,6 +194,7 @@ static Status checkClasses(const EntryInfo &entry, const Batch &batch) {
 Result<StepReport> Run::step(std::span<const Array> arrays) {
   return guarded([&]() -> Result<StepReport> {
     DLC_TRY(impl->checkProcess());
+    const PhaseScope inside(*impl->ranks, Phase::Compute);
     DLC_TRY(impl->needTrainer());
     const EntryInfo &entry = impl->trainer->entry();
     const bool none = arrays.empty() && !entry.inputs.empty() && impl->ranks->ranks() > 1;
@@ -200,6 +210,7 @@ Result<StepReport> Run::step(std::span<const Array> arrays) {
 Result<EvaluateReport> Run::evaluate(std::shared_ptr<const Dataset> data) {
   return guarded([&]() -> Result<EvaluateReport> {
     DLC_TRY(impl->checkProcess());
+    const PhaseScope inside(*impl->ranks, Phase::Compute);
     std::unique_ptr<Evaluator> own;
     if (data) {
       DLC_TRY_ASSIGN(created,
@@ -235,6 +246,7 @@ Status Run::predict(std::span<const Array> inputs, std::span<const OutputArray> 
 Status Run::save(const std::string &path) {
   return guarded([&]() -> Status {
     DLC_TRY(impl->checkProcess());
+    const PhaseScope inside(*impl->ranks, Phase::Compute);
     DLC_TRY(impl->needTrainer());
     const bool first = impl->ranks->rank() == 0;
     Status checked =
@@ -247,6 +259,7 @@ Status Run::save(const std::string &path) {
 Status Run::load(const std::string &path) {
   return guarded([&]() -> Status {
     DLC_TRY(impl->checkProcess());
+    const PhaseScope inside(*impl->ranks, Phase::Compute);
     State &state = *impl->begin.state;
     Status loaded;
     if (impl->ranks->rank() == 0) {

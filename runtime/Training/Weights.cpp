@@ -57,6 +57,7 @@ Status writeWeights(State &state, std::span<const std::byte> weights, Place plac
 }
 
 Status averageWeights(Transport &ranks, State &state, double weight) {
+  const PhaseScope inside(ranks, Phase::Compute);
   const bool isSound = std::isfinite(weight) && weight >= 0;
   DLC_TRY(agree(ranks, isSound ? Status() : invalid("a rank's weight is ", numberText(weight)),
                 {{"the plan", state.module()->graphHash()}}));

@@ -233,6 +233,7 @@ Status benchAmong(const BenchFlags &flags, const std::shared_ptr<Transport> &ran
   });
   DLC_TRY(beginTogether(*ranks, prepared.status(),
                         prepared.ok() ? factsOf(flags, *prepared) : Facts()));
+  ranks->setPhase(Phase::Compute);
   Context &context = *prepared->context;
   const Plan &plan = context.state()->module()->plan();
   const EntryInfo &entry = context.entry();

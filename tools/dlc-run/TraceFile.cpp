@@ -339,6 +339,7 @@ Status Tracer::finish(const Plan &plan, Transport &ranks, Json *summary) {
   DLC_TRY_ASSIGN(timelines, gatherTimelines(ranks, noted, first));
   if (ranks.rank() != 0)
     return {};
+  const PhaseScope writing(ranks, Phase::Write);
   DLC_TRY(writeTrace(path, plan, timelines));
   Json all = {{"file", path}, {"ranks", Json::array()}};
   const std::vector<StepFigures> figures = figuresOf(plan, timelines);

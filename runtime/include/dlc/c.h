@@ -120,7 +120,7 @@ typedef struct dlc_ranks dlc_ranks;
 typedef struct dlc_ranks_options {
   size_t size;    /* sizeof(dlc_ranks_options) */
   double timeout; /* seconds that a rank may keep the others waiting, twenty times as long while it
-                     loads, evaluates or writes; 0: 30 */
+                     loads, evaluates, writes or is in the program's own code; 0: 30 */
   dlc_log log;    /* hears warnings: of a rank that is stopped */
   void *user;     /* what `log` gets */
 } dlc_ranks_options;

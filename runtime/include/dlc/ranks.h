@@ -17,7 +17,7 @@ class Transport;
 
 struct RanksOptions {
   /// Seconds that a rank may keep the others waiting; twenty times as many while it loads,
-  /// evaluates or writes a checkpoint.
+  /// evaluates or writes, and between the program's calls of a Run and in its observers.
   double timeout = 30;
   /// Hears warnings: of a rank that is stopped, that ranks go on unwatched. Null: nobody.
   Log log = {};

@@ -475,7 +475,7 @@ TEST(Work, IsWaitedFor) {
   EXPECT_TRUE(leave(ranks).ok());
   std::lock_guard lock(mutex);
   EXPECT_EQ(
-      warnings.find("step 0: ranks that wait: 1; rank 0 has been writing a checkpoint for ") !=
+      warnings.find("step 0: ranks that wait: 1; rank 0 has been writing a file for ") !=
           warnings.npos,
       worldRank == 0)
       << warnings;

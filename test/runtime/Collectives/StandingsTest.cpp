@@ -220,7 +220,7 @@ struct WaitingFor0 : Three {
 
 // For known work the others wait longer, and are told what it is.
 TEST(Standings, WaitsForKnownWork) {
-  for (Phase phase : {Phase::Start, Phase::Load, Phase::Evaluate, Phase::Write}) {
+  for (Phase phase : {Phase::Start, Phase::Load, Phase::Evaluate, Phase::Write, Phase::Program}) {
     WaitingFor0 three(phase);
     three.pass(Standings::workPatience * timeout - 1);
     three.expectNoFailure();
@@ -237,7 +237,7 @@ TEST(Standings, SeesThatKnownWorkStandsStill) {
   WaitingFor0 three(Phase::Write);
   three.pass(Standings::workPatience * timeout + 3 * Standings::interval);
   EXPECT_TRUE(three.failures[0].starts_with(
-      "rank 0 has kept the others waiting for 40 s in step 8, writing a checkpoint"))
+      "rank 0 has kept the others waiting for 40 s in step 8, writing a file"))
       << three.failures[0];
 }
 

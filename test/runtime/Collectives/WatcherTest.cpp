@@ -367,7 +367,7 @@ private:
                                    event == Event::SlowWork ? concat(" has been ", phaseText(phase))
                                                             : std::string(", which is in step"));
     for (const std::string &warning : rank.warnings) {
-      const bool usual = warning.find("rank 0 has been writing a checkpoint") != warning.npos ||
+      const bool usual = warning.find("rank 0 has been writing a file") != warning.npos ||
                          warning.find("has been loading") != warning.npos;
       if (event == Event::Nothing || event == Event::Suspend)
         EXPECT_TRUE(usual) << warning;

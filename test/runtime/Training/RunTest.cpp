@@ -658,7 +658,7 @@ struct Recorder : Transport {
   Result<Ticket> start(const Collective &collective) override { return self->start(collective); }
   Status wait(Ticket ticket) override { return self->wait(ticket); }
   Status leave() override { return self->leave(); }
-  void setPhase(Phase phase) override { phases.push_back(phase); }
+  void showPhase(Phase phase) override { phases.push_back(phase); }
   std::vector<Phase> take() { return std::exchange(phases, {}); }
 };
 
@@ -672,16 +672,20 @@ TEST(Run, SaysWhatItIsAt) {
   auto recorder = std::make_shared<Recorder>();
   options.ranks = std::make_shared<Ranks>(recorder);
   auto run = opened(options);
-  EXPECT_EQ(recorder->take(), (std::vector{Load, Compute, Load, Compute})) << "data, and a trainer";
+  EXPECT_EQ(recorder->take(), (std::vector{Load, Start, Load, Start, Program}))
+      << "data, and a trainer";
   ASSERT_TRUE(run->train({}).ok());
-  std::vector<Phase> expected;
-  for (uint64_t batch = 0; batch <= batches; ++batch)
-    expected.insert(expected.end(), {Load, Compute});
-  // A checkpoint begins, and the end waits for it.
-  expected.insert(expected.end(), {Evaluate, Compute, Write, Compute, Write, Compute});
+  std::vector<Phase> expected = {Compute};
+  // Whether it stops, the batch, what it was.
+  for (uint64_t batch = 0; batch < batches; ++batch)
+    expected.insert(expected.end(), {Program, Compute, Load, Compute, Program, Compute});
+  expected.insert(expected.end(), {Program, Compute, Load, Compute});
+  // A checkpoint begins, the epoch is told, and the end waits for the checkpoint and tells it.
+  expected.insert(expected.end(), {Evaluate, Compute, Write, Compute, Program, Compute, Write,
+                                   Program, Write, Compute, Program});
   EXPECT_EQ(recorder->take(), expected);
   ASSERT_TRUE(run->load(options.checkpoint).ok());
-  EXPECT_EQ(recorder->take(), (std::vector{Load, Compute}));
+  EXPECT_EQ(recorder->take(), (std::vector{Compute, Load, Compute, Program}));
 }
 
 // Where they differ all fail alike, and one of them has a line to say before any other ends.
