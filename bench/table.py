@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/performance.md from records that compare.py, scaling.py and ablation.py left in bench/results.
+"""Makes the tables of docs/performance.md from records that compare.py, scaling.py, sizes.py and ablation.py left in bench/results.
 
 usage: table.py bench/results/DATE-compare.json             prints the tables
        table.py --write RECORD... docs/performance.md       puts them between the page's marks for that kind of record, each case once
@@ -78,6 +78,10 @@ def compare_tables(record):
     return lines
 
 
+def rate_text(rate):
+    return rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s")
+
+
 def scaling_tables(record):
     """A row a network, way of scaling and link; of each variant with sums beside kernels what dlc simulates in brackets. Records of before each
     was divided by the time of one rank of its own kind have no efficiency."""
@@ -97,7 +101,7 @@ def scaling_tables(record):
     efficiency = lambda it: [f"{100 * it['efficiency']:.0f}%"] if own else []
     for (case, mode, rate, delay), variants in groups.items():
         net, batch = case.split("/")
-        link = rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s") + (f", {delay / 1000:g} ms away" if delay else "")
+        link = rate_text(rate) + (f", {delay / 1000:g} ms away" if delay else "")
         ours, ddp = next((it for name, it in variants.items() if name != "ddp" or not own), None), variants.get("ddp")
         cells = [f"{NETWORKS.get(net, net)}, {batch}", mode, link, f"{ours['one_rank_ms']:.1f}" if ours else "-"]
         if whole:
@@ -109,6 +113,26 @@ def scaling_tables(record):
         if own:
             cells.append(f"{ddp['one_rank_ms']:.1f}" if ddp else "-")
         lines.append(row(*cells, *([f"{ddp['median_ms']:.1f}", *efficiency(ddp)] if ddp else ["-"] * (1 + len(efficient)))))
+    return lines + [""]
+
+
+def sizes_tables(record):
+    """A row a network and link, with the part of perfect scaling of each number of ranks; another with what the most of them do together."""
+    groups = {}
+    for it in record["figures"]:
+        groups.setdefault((it["simulated"], it["rate"]), {})[it["ranks"]] = it
+    ranks = sorted({it["ranks"] for it in record["figures"]})
+    most = ranks[-1]
+    lines = [origin(record) + ".", "",
+             *header(["network, batch", "link"], *(f"{count:,} ranks" if count > 1 else "one rank ms" for count in ranks), f"{most:,}: step ms",
+                     "metrics ms", "watch", "start ms", "checkpoint ms")]
+    for (case, rate), of_case in groups.items():
+        net, batch = case.split("/")
+        last = of_case[most]
+        lines.append(row(f"{NETWORKS.get(net, net)}, {batch}", rate_text(rate),
+                         *(f"{100 * of_case[count]['efficiency']:.1f}%" if count > 1 else f"{of_case[count]['step_ms']:.1f}" for count in ranks),
+                         f"{last['step_ms']:.1f}", f"{last['metrics_ms']:.2f}", f"{100 * last['watch_share']:.2f}%", f"{last['start_ms']:.0f}",
+                         f"{last['checkpoint_ms']:.1f}"))
     return lines + [""]
 
 
@@ -129,7 +153,7 @@ def ablation_tables(record):
 
 
 # By a field of its figures that the kinds behind it lack.
-KINDS = {"rivals": ("compare", compare_tables), "one_rank_ms": ("scaling", scaling_tables), "variant": ("ablation", ablation_tables)}
+KINDS = {"rivals": ("compare", compare_tables), "one_rank_ms": ("scaling", scaling_tables), "simulated": ("sizes", sizes_tables), "variant": ("ablation", ablation_tables)}
 
 
 def load(path, seen=None):
@@ -143,7 +167,7 @@ def load(path, seen=None):
                 record["figures"] = [it for it in record["figures"] if case(it) not in seen]
                 seen.update(map(case, record["figures"]))
             return kind, "\n".join(tables(record)) if record["figures"] else ""
-    sys.exit(f"table: {path}: expected figures of compare.py, scaling.py or ablation.py")
+    sys.exit(f"table: {path}: expected figures of compare.py, scaling.py, sizes.py or ablation.py")
 
 
 def content(records):

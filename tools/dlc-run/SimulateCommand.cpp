@@ -2,11 +2,13 @@
 // its records on this machine, and a network.
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Schedule.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Median.h"
 #include "tools/dlc-run/Output.h"
+#include "tools/dlc-run/SimulatedRanks.h"
 #include "tools/dlc-run/Simulation.h"
 #include "tools/dlc-run/Tensors.h"
 #include "tools/dlc-run/TraceFile.h"
@@ -93,6 +95,15 @@ Result<std::vector<TimedEntry>> timeEntries(const SimulateFlags &flags,
   return entries;
 }
 
+/// What the ranks add up behind a batch: whether one of them stops, losses and metrics.
+double secondsOfMetrics(const std::vector<TimedEntry> &entries, const Network &network,
+                        uint64_t ranks) {
+  double numbers = 1;
+  for (const TimedEntry &timed : entries)
+    numbers += timed.runs * static_cast<double>(MetricSums(*timed.entry).numbers().size());
+  return network.secondsOfShortSum(ranks, static_cast<uint64_t>(numbers * sizeof(double)));
+}
+
 /// What a batch takes where kernels take `slowest` of their times: the entries one behind the
 /// other, each by its share of runs. The spans are of one run of each.
 SimulatedStep simulateBatch(const Plan &plan, const std::vector<TimedEntry> &entries,
@@ -117,18 +128,26 @@ SimulatedStep simulateBatch(const Plan &plan, const std::vector<TimedEntry> &ent
       batch.spans.push_back(span);
     }
   }
+  batch.metrics = secondsOfMetrics(entries, network, ranks);
+  batch.step += batch.metrics;
+  batch.serial += batch.metrics;
   return batch;
 }
 
-Json describe(const SimulatedStep &step, uint64_t ranks, uint64_t batch, double alone) {
+Json describe(const SimulatedStep &step, const SimulatedStart &start, uint64_t ranks,
+              uint64_t batch, double alone) {
   Json line = {{"ranks", ranks},
                {"step_ms", step.step * 1e3},
                {"backward_ms", step.backward * 1e3},
                {"communication_ms", step.communication * 1e3},
                {"exposed_ms", step.exposed * 1e3},
+               {"metrics_ms", step.metrics * 1e3},
                {"without_overlap_ms", step.serial * 1e3},
                {"samples_per_second", static_cast<double>(batch * ranks) / step.step},
-               {"efficiency", alone / step.step}};
+               {"efficiency", alone / step.step},
+               {"watch_share", start.watchShare},
+               {"start_ms", start.start * 1e3},
+               {"checkpoint_ms", start.checkpoint * 1e3}};
   if (step.communication > 0)
     line["overlap"] = 1 - step.exposed / step.communication;
   return line;
@@ -167,11 +186,17 @@ Status simulate(const SimulateFlags &flags) {
     alone *= scale;
   }
   Table table({"ranks", "step ms", "communication ms", "exposed ms", "without overlap ms",
-               "samples/s", "efficiency"});
+               "samples/s", "efficiency", "start ms", "checkpoint ms"});
+  RankTimeline shown; ///< of the first number of ranks
   for (uint64_t ranks : flags.ranks) {
+    DLC_TRY_ASSIGN(start, simulateStart({.module = flags.module, .device = flags.device}, network,
+                                        static_cast<unsigned>(ranks)));
     const double slowest = slowestOf(ranks, flags.jitter);
-    const SimulatedStep step = simulateBatch(plan, entries, network, ranks, slowest);
-    Json line = describe(step, ranks, entries.front().entry->batch, alone);
+    SimulatedStep step =
+        simulateBatch(plan, entries, network, ranks, slowest * (1 + start.watchShare));
+    if (shown.spans.empty())
+      shown.spans = std::move(step.spans);
+    Json line = describe(step, start, ranks, entries.front().entry->batch, alone);
     if (flags.jitter > 0)
       line["slowest"] = slowest;
     if (flags.json)
@@ -180,17 +205,12 @@ Status simulate(const SimulateFlags &flags) {
                printf("%.3f", step.communication * 1e3), printf("%.3f", step.exposed * 1e3),
                printf("%.3f", step.serial * 1e3),
                printf("%.0f", line["samples_per_second"].get<double>()),
-               printf("%.1f%%", line["efficiency"].get<double>() * 100)});
+               printf("%.1f%%", line["efficiency"].get<double>() * 100),
+               printf("%.1f", start.start * 1e3), printf("%.1f", start.checkpoint * 1e3)});
   }
   if (!flags.json)
     table.print();
-  if (flags.trace.empty())
-    return {};
-  const uint64_t shown = flags.ranks.front();
-  RankTimeline timeline;
-  timeline.spans =
-      simulateBatch(plan, entries, network, shown, slowestOf(shown, flags.jitter)).spans;
-  return writeTrace(flags.trace, plan, {std::move(timeline)});
+  return flags.trace.empty() ? Status() : writeTrace(flags.trace, plan, {std::move(shown)});
 }
 
 } // namespace dlc::runtime::tool

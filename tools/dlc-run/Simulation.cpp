@@ -69,6 +69,40 @@ double Network::secondsOfGather(uint64_t ranks, uint64_t bytes) const {
   return 0;
 }
 
+static double hopsOf(double ranks) { return std::ceil(std::log2(ranks)); }
+
+double Network::secondsOfHops(uint64_t ranks, uint64_t bytes) const {
+  const auto each = static_cast<double>(bytes);
+  auto over = [&](const Connection &connection, double count) {
+    return hopsOf(count) * (connection.message + each * connection.byte);
+  };
+  if (topology != Topology::TwoLevel)
+    return over(between, static_cast<double>(ranks));
+  const auto inside = static_cast<double>(std::min<uint64_t>(perNode, ranks));
+  return over(between, std::ceil(static_cast<double>(ranks) / inside)) + over(within, inside);
+}
+
+double Network::secondsOfShortSum(uint64_t ranks, uint64_t bytes) const {
+  return secondsOfHops(ranks, bytes);
+}
+
+double Network::secondsOfBroadcast(uint64_t ranks, uint64_t bytes) const {
+  if (ranks <= 1)
+    return 0;
+  // Barnett et al. 1994: halves, quarters, ... down a tree, then around a ring.
+  const uint64_t piece = bytes / ranks;
+  const double inPieces = secondsOfHops(ranks, 0) +
+                          static_cast<double>(bytes - piece) * between.byte +
+                          secondsOfGather(ranks, piece);
+  return std::min(secondsOfHops(ranks, bytes), inPieces);
+}
+
+double Network::secondsOfCollect(uint64_t ranks, uint64_t bytes) const {
+  if (ranks <= 1)
+    return 0;
+  return secondsOfHops(ranks, 0) + static_cast<double>((ranks - 1) * bytes) * between.byte;
+}
+
 /// The integral of x times the density of the largest, count phi(x) Phi(x)^(count - 1). Sums at
 /// equal steps converge faster than any power of them, as the integrand is smooth and ends on both
 /// sides; 2^32 numbers have their largest at 6.3, spread by 0.2.

@@ -41,8 +41,20 @@ struct Network {
 
   /// A sum of `bytes` bytes over `ranks` ranks.
   double secondsOfSum(uint64_t ranks, uint64_t bytes) const;
+  /// One of so few bytes that ranks exchange it whole: recursive doubling.
+  double secondsOfShortSum(uint64_t ranks, uint64_t bytes) const;
   /// All ranks get the `bytes` bytes that each of them has: a compressed sum.
   double secondsOfGather(uint64_t ranks, uint64_t bytes) const;
+  /// All ranks get the `bytes` bytes that one has: over a binomial tree, or in pieces that the ranks
+  /// then give to each other, whichever takes less.
+  double secondsOfBroadcast(uint64_t ranks, uint64_t bytes) const;
+  /// One rank gets the `bytes` bytes that each has, or gives as many to each: a binomial tree.
+  double secondsOfCollect(uint64_t ranks, uint64_t bytes) const;
+
+private:
+  /// A message over as many ranks, one behind the other, as lie between the first and the farthest
+  /// of a binomial tree.
+  double secondsOfHops(uint64_t ranks, uint64_t bytes) const;
 };
 
 /// What the largest of `count` independent standard normal numbers is expected to be.
@@ -58,6 +70,8 @@ struct SimulatedStep {
   double step = 0, backward = 0, communication = 0, exposed = 0;
   /// The step if nothing ran beside its sums.
   double serial = 0;
+  /// Behind it, and part of it: what the ranks add up of losses and metrics.
+  double metrics = 0;
   /// What runs when, in nanoseconds from the beginning.
   std::vector<Span> spans;
 };

@@ -266,7 +266,7 @@ void CommandLine::addSimulate() {
   simulateCommand = addRunning("simulate", "predict what a step takes on many ranks", simulate);
   simulateCommand->add_option("--ranks", simulate.ranks, "how many; default: 1,2,4,...,4096")
       ->delimiter(',')
-      ->check(wholeNumber(1, uint64_t(1) << 32))
+      ->check(wholeNumber(1, 1 << 17))
       ->type_name("N,...")
       ->allow_extra_args(false);
   simulateCommand
