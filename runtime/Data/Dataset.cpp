@@ -75,6 +75,11 @@ Status Dataset::read(uint64_t index, size_t field, std::span<std::byte> bytes) c
   return {};
 }
 
+Result<PictureRegion> Dataset::readPicture(uint64_t, size_t, const PictureChooser &,
+                                           Picture &) const {
+  return invalid(name(), ": its samples are no pictures");
+}
+
 uint64_t sampleBytes(const DatasetField &field) {
   return TensorType{field.dtype, field.shape, {}}.logicalBytes();
 }

@@ -43,7 +43,30 @@ struct DatasetField {
   std::string name = {};
   /// Numbers beyond the classes of an input stand for its last class: those of rare words.
   bool rareShareLast = false;
+  /// Pictures, each of a size of its own: u8, `shape` is {channels, 0, 0}, and readPicture() gives
+  /// them.
+  bool pictures = false;
 };
+
+/// Rows from the top, the channels of a pixel together.
+struct Picture {
+  uint32_t height = 0, width = 0, channels = 0;
+  std::vector<uint8_t> bytes = {};
+};
+
+/// A part of a picture, in its pixels, which need not be whole ones.
+struct PictureRegion {
+  double top = 0, left = 0, height = 0, width = 0;
+};
+
+/// The part of a picture that is needed, and the rows and columns that it will be made to.
+struct PictureRequest {
+  PictureRegion region;
+  uint32_t height = 0, width = 0;
+};
+
+/// Told rows and columns of a whole picture, says what is needed of it.
+using PictureChooser = std::function<PictureRequest(uint32_t height, uint32_t width)>;
 
 /// How the arrays of a file are called.
 struct ArrayNames {
@@ -75,6 +98,12 @@ public:
   /// Writes them to memory of exactly their size. A failure, which names file and place, ends the
   /// run. Samples that lie in memory need none.
   virtual Status read(uint64_t index, size_t field, std::span<std::byte> bytes) const;
+  /// Field number `field` of a sample, where that has pictures. `choose` is called once, in front
+  /// of decoding. What it does not need may be left out, and what it makes smaller may be decoded
+  /// smaller by a whole factor, as long as the region keeps as many rows and columns as were asked
+  /// for. Returns where the region lies in `picture`. Fails as read() does.
+  virtual Result<PictureRegion> readPicture(uint64_t index, size_t field,
+                                            const PictureChooser &choose, Picture &picture) const;
 };
 
 /// How samples become batches beside the training. No bit depends on it.
