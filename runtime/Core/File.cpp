@@ -2,6 +2,7 @@
 #include "runtime/Core/File.h"
 #include "runtime/Core/Support.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -60,6 +61,22 @@ Status File::readAt(uint64_t offset, std::span<std::byte> destination) const {
                      " more");
     destination = destination.subspan(static_cast<size_t>(got));
     offset += static_cast<uint64_t>(got);
+  }
+  return {};
+}
+
+Status File::readPieces(uint64_t pieceBytes, const Take &take) const {
+  std::vector<std::byte> room;
+  size_t kept = 0;
+  for (uint64_t read = 0; read < bytes;) {
+    const uint64_t more = std::min(pieceBytes, bytes - read);
+    room.resize(std::max<uint64_t>(room.size(), kept + more));
+    DLC_TRY(readAt(read, std::span(room).subspan(kept, more)));
+    const std::span<const std::byte> piece = std::span(room).first(kept + more);
+    DLC_TRY_ASSIGN(taken, take(piece, read - kept));
+    read += more;
+    kept = piece.size() - taken;
+    std::memmove(room.data(), room.data() + taken, kept);
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include "dlc/status.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ public:
   const std::string &path() const { return name; }
   /// Fills `destination` from `offset`; reaching the end of the file is an error.
   Status readAt(uint64_t offset, std::span<std::byte> destination) const;
+  /// Calls take(piece, offset) with the whole file, `pieceBytes` read at a time. It returns how
+  /// much of a piece it has taken: the rest comes again, with more behind it.
+  using Take = std::function<Result<size_t>(std::span<const std::byte> piece, uint64_t offset)>;
+  Status readPieces(uint64_t pieceBytes, const Take &take) const;
   /// Hands the descriptor over, to be closed by who takes it.
   int release() { return std::exchange(descriptor, -1); }
 

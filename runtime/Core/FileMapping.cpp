@@ -8,19 +8,26 @@
 
 namespace dlc::runtime {
 
+/// Private, as a sealed file cannot be mapped otherwise; the memory is the system's all the same.
+std::optional<FileMapping> FileMapping::map(int descriptor, uint64_t size, std::string path) {
+  if (size == 0)
+    return FileMapping(std::move(path), {});
+  void *at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (at == MAP_FAILED)
+    return {};
+  return FileMapping(std::move(path), {static_cast<const std::byte *>(at), size});
+}
+
 Result<FileMapping> FileMapping::open(const std::string &path) {
   DLC_TRY_ASSIGN(file, File::openForReading(path));
-  const uint64_t size = file.size();
-  if (size == 0)
-    return FileMapping(path, {});
   const int descriptor = file.release();
-  void *at = mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  std::optional<FileMapping> mapping = map(descriptor, file.size(), path);
   const int error = errno;
   close(descriptor);
   errno = error;
-  if (at == MAP_FAILED)
+  if (!mapping)
     return ioFailure(path, "cannot map");
-  return FileMapping(path, {static_cast<const std::byte *>(at), size});
+  return std::move(*mapping);
 }
 
 FileMapping::~FileMapping() {

@@ -10,6 +10,7 @@
 #include "dlc/status.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ class FileMapping {
 public:
   /// Fails as File::openForReading() does.
   static Result<FileMapping> open(const std::string &path);
+  /// The first `size` bytes of an open file, which may be closed afterwards; `path` is for
+  /// messages. Nothing where the system refuses, which errno explains.
+  static std::optional<FileMapping> map(int descriptor, uint64_t size, std::string path);
   FileMapping(FileMapping &&other) noexcept
       : name(std::move(other.name)), content(std::exchange(other.content, {})) {}
   FileMapping &operator=(FileMapping &&) = delete;

@@ -50,24 +50,20 @@ static Status copyPiece(int descriptor, std::span<const std::byte> data) {
   return writeAll(descriptor, data) ? Status() : systemFailure("no private copy of the module");
 }
 
-/// Calls take with one piece of the file after the other. A copy is made by writing: a page that
-/// cannot be had is then an error, where a write to a mapping would be a signal.
-template <typename Take> static Status forEachPiece(const File &file, Take &&take) {
-  constexpr uint64_t piece = 1 << 20;
-  std::vector<std::byte> buffer(std::min(piece, file.size()));
-  for (uint64_t at = 0; at < file.size(); at += piece) {
-    const auto part = std::span(buffer).first(std::min(piece, file.size() - at));
-    DLC_TRY(file.readAt(at, part));
-    DLC_TRY(take(std::span<const std::byte>(part)).in(file.path()));
-  }
-  return {};
+/// A copy is made by writing: a page that cannot be had is then an error, where a write to a
+/// mapping would be a signal.
+template <typename Write> static Status copyPieces(const File &file, const Write &write) {
+  return file.readPieces(1 << 20, [&](auto piece, uint64_t) -> Result<size_t> {
+    DLC_TRY(write(piece).in(file.path()));
+    return piece.size();
+  });
 }
 
 Status ModuleImage::map(uint64_t size) {
-  void *start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (start == MAP_FAILED)
+  std::optional<FileMapping> mapped = FileMapping::map(descriptor, size, name);
+  if (!mapped)
     return systemFailure("no private copy of the module");
-  bytes = {static_cast<const std::byte *>(start), size};
+  mapping.emplace(std::move(*mapped));
   return {};
 }
 
@@ -80,7 +76,7 @@ Result<ModuleImage> ModuleImage::copyToMemory(const File &file) {
   ModuleImage image(descriptor, nameOfDescriptor(descriptor));
   if (image.name.empty())
     return unsupported(path, ": no name for a file in memory");
-  DLC_TRY(forEachPiece(file, [&](auto piece) { return copyPiece(descriptor, piece); }));
+  DLC_TRY(copyPieces(file, [&](auto piece) { return copyPiece(descriptor, piece); }));
   constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
   if (fcntl(descriptor, F_ADD_SEALS, seals) != 0)
     return systemFailure("cannot seal the private copy").in(path);
@@ -94,7 +90,7 @@ Result<ModuleImage> ModuleImage::copyToFolder(const File &file) {
     return folder.takeStatus().in("no private copy of the module").in(file.path());
   const std::string name = folder->pathOf("module.so");
   DLC_TRY_ASSIGN(writer, FileWriter::create(name, Durability::Cached));
-  DLC_TRY(forEachPiece(file, [&](auto piece) { return writer.append(piece); }));
+  DLC_TRY(copyPieces(file, [&](auto piece) { return writer.append(piece); }));
   DLC_TRY(writer.commit().in(file.path()));
   ModuleImage image(::open(name.c_str(), O_RDONLY | O_CLOEXEC), name);
   image.folder.emplace(folder.take());
@@ -118,14 +114,12 @@ Result<ModuleImage> ModuleImage::useItself(File file) {
 
 ModuleImage::ModuleImage(ModuleImage &&other) noexcept
     : descriptor(std::exchange(other.descriptor, -1)), name(std::move(other.name)),
-      folder(std::move(other.folder)), bytes(std::exchange(other.bytes, {})),
+      folder(std::move(other.folder)), mapping(std::move(other.mapping)),
       library(std::exchange(other.library, nullptr)) {}
 
 ModuleImage::~ModuleImage() {
   if (library)
     dlclose(library);
-  if (bytes.data())
-    munmap(const_cast<std::byte *>(bytes.data()), bytes.size());
   if (descriptor >= 0)
     close(descriptor);
 }

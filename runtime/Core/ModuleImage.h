@@ -14,6 +14,7 @@
 #define DLC_RUNTIME_CORE_MODULEIMAGE_H
 
 #include "runtime/Core/File.h"
+#include "runtime/Core/FileMapping.h"
 #include "runtime/Core/FileWriter.h"
 
 #include <optional>
@@ -34,7 +35,7 @@ public:
   ~ModuleImage();
 
   /// The whole file, at the start of a page.
-  std::span<const std::byte> content() const { return bytes; }
+  std::span<const std::byte> content() const { return mapping->bytes(); }
 
   /// Opens the copy as a library: runs code of it.
   Status open();
@@ -54,7 +55,7 @@ private:
   std::string name;
   /// Where a copy that is not in memory has a name, until it is open.
   std::optional<ScratchFolder> folder;
-  std::span<const std::byte> bytes;
+  std::optional<FileMapping> mapping;
   void *library = nullptr;
 };
 

@@ -35,23 +35,12 @@ private:
   std::vector<DatasetField> fieldList;
 };
 
-/// Calls use(part, offset, isLast) with a file's text, which returns how much of a part it has
-/// taken: the rest comes again, with more behind it.
+/// Calls use(part, offset, isLast) with a file's text, as File::readPieces() does.
 template <typename Use> Status forEachPart(const File &file, const Use &use) {
-  constexpr uint64_t partBytes = uint64_t(1) << 22;
-  std::vector<std::byte> part;
-  uint64_t begin = 0;
-  for (uint64_t read = 0; read < file.size();) {
-    const uint64_t more = std::min(partBytes, file.size() - read), kept = part.size();
-    part.resize(kept + more);
-    DLC_TRY(file.readAt(read, std::span(part).subspan(kept)));
-    read += more;
-    const std::string_view text(reinterpret_cast<const char *>(part.data()), part.size());
-    DLC_TRY_ASSIGN(taken, use(text, begin, read == file.size()));
-    part.erase(part.begin(), part.begin() + static_cast<ptrdiff_t>(taken));
-    begin += taken;
-  }
-  return {};
+  return file.readPieces(uint64_t(1) << 22, [&](auto piece, uint64_t offset) {
+    const std::string_view text(reinterpret_cast<const char *>(piece.data()), piece.size());
+    return use(text, offset, offset + piece.size() == file.size());
+  });
 }
 
 /// A character of a text, and its bytes; 0 bytes where `text` begins with none.

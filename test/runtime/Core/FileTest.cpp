@@ -37,4 +37,29 @@ TEST(File, RefusesWhatIsNoRegularFile) {
   close(server);
 }
 
+// What is left of a piece comes again in front of the next one.
+TEST(File, IsReadInPieces) {
+  TemporaryFolder folder;
+  std::vector<std::byte> content(10);
+  for (size_t i = 0; i < content.size(); ++i)
+    content[i] = std::byte(i);
+  writeFile(folder.path("ten"), content);
+  const File file = File::openForReading(folder.path("ten")).take();
+  std::vector<std::byte> joined;
+  std::vector<size_t> sizes;
+  auto takeEven = [&](std::span<const std::byte> piece, uint64_t offset) -> Result<size_t> {
+    EXPECT_EQ(offset, joined.size());
+    sizes.push_back(piece.size());
+    const size_t taken = piece.size() / 2 * 2;
+    joined.insert(joined.end(), piece.begin(), piece.begin() + static_cast<ptrdiff_t>(taken));
+    return taken;
+  };
+  ASSERT_TRUE(file.readPieces(3, takeEven).ok());
+  EXPECT_EQ(joined, content);
+  EXPECT_EQ(sizes, (std::vector<size_t>{3, 4, 3, 2}));
+  const Status stopped = file.readPieces(
+      4, [](auto, uint64_t) -> Result<size_t> { return Status(StatusCode::Damaged, "no more"); });
+  EXPECT_EQ(stopped.message(), "no more");
+}
+
 } // namespace
