@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace dlc::runtime {
 
@@ -21,6 +22,8 @@ struct InputBinding {
   std::span<const std::byte> source;
   /// Device only where that is not the host's memory.
   Place place = Place::Host;
+  /// Whether the numbers of classes in it, on the host, have been looked at for the next run.
+  bool checked = false;
   /// Two: while a run reads one, the other is filled for the next.
   std::unique_ptr<DeviceMemory> staging[2];
   /// The copy that the last run read; null if it read the source.
@@ -35,6 +38,7 @@ struct Context::Impl {
   Status checkRoom() const;
   Status stageInputs();
   Status bindValid(size_t index);
+  Status checkInput(size_t index);
   Status stageInput(size_t index);
   Status stageFromHost(size_t index, std::span<const std::byte> source);
   Status stageFromDevice(size_t index);
@@ -153,13 +157,19 @@ Status Context::Impl::bindValid(size_t index) {
   return {};
 }
 
+/// Of an input on the host.
+Status Context::Impl::checkInput(size_t index) {
+  return checkClasses(entry, index, inputs[index].source.data(), validSamples());
+}
+
 Status Context::Impl::stageInput(size_t index) {
   InputBinding &input = inputs[index];
   input.staged = nullptr;
   if (input.place == Place::Device) {
     DLC_TRY(stageFromDevice(index));
   } else {
-    DLC_TRY(checkClasses(entry, index, input.source.data(), validSamples()));
+    if (!std::exchange(input.checked, false))
+      DLC_TRY(checkInput(index));
     const bool aligned = reinterpret_cast<uintptr_t>(input.source.data()) % DLC_ALIGNMENT == 0;
     if (!aligned || !entry.inputs[index].type.isRowMajor() || !state->device()->sharesHostMemory())
       DLC_TRY(stageFromHost(index, input.source));
@@ -384,7 +394,20 @@ Status Context::bind(size_t index, std::span<const std::byte> source, Place plac
                      "' is read on the host");
     impl->inputs[index].source = source;
     impl->inputs[index].place = needed;
+    impl->inputs[index].checked = false;
     impl->kept = false;
+    return {};
+  });
+}
+
+Status Context::checkInputs() {
+  return guarded([&]() -> Status {
+    for (size_t i = 0; i < impl->inputs.size(); ++i) {
+      DLC_TRY(impl->bindValid(i));
+      if (impl->inputs[i].place == Place::Host)
+        DLC_TRY(impl->checkInput(i));
+      impl->inputs[i].checked = true;
+    }
     return {};
   });
 }

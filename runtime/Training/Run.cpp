@@ -182,15 +182,6 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
   });
 }
 
-/// Of a batch whose arrays fit: what lies on the host, as the run itself will look at it, but
-/// before other ranks wait for this one.
-static Status checkClasses(const EntryInfo &entry, const Batch &batch) {
-  for (size_t i = 0; i < batch.inputs.size(); ++i)
-    if (batch.inputs[i].data() && batch.places[i] == Place::Host)
-      DLC_TRY(checkClasses(entry, i, batch.inputs[i].data(), entry.batch));
-  return {};
-}
-
 Result<StepReport> Run::step(std::span<const Array> arrays) {
   return guarded([&]() -> Result<StepReport> {
     DLC_TRY(impl->checkProcess());
@@ -199,11 +190,9 @@ Result<StepReport> Run::step(std::span<const Array> arrays) {
     const EntryInfo &entry = impl->trainer->entry();
     const bool none = arrays.empty() && !entry.inputs.empty() && impl->ranks->ranks() > 1;
     const Result<Batch> batch = none ? Batch() : batchOf(entry, arrays);
-    const Status checked =
-        batch.ok() && impl->ranks->ranks() > 1 ? checkClasses(entry, *batch) : Status();
-    DLC_TRY_ASSIGN(having,
-                   countBatches(*impl->ranks, batch.ok() ? checked : batch.status(), !none));
-    return impl->trainer->step(none ? nullptr : &*batch, having);
+    const Status bound = batch.ok() && !none ? impl->trainer->bind(*batch) : Status();
+    DLC_TRY_ASSIGN(having, countBatches(*impl->ranks, batch.ok() ? bound : batch.status(), !none));
+    return impl->trainer->step(!none, having);
   });
 }
 

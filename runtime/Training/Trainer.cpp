@@ -287,17 +287,28 @@ Status Trainer::evaluationFailure(Status reason) const {
                  "; a smaller learning rate may help");
 }
 
-/// Issues the runs that are due for the next batch.
-Status Trainer::startBatch(const Batch &batch) {
+/// For the next batch.
+bool Trainer::isDue(const Step &step) const {
+  return (position.step + inFlight.size() + 1) % step.every == 0;
+}
+
+Status Trainer::bindDue(const Batch &batch) {
+  for (Step &step : steps)
+    if (isDue(step))
+      DLC_TRY(bindBatch(*step.context, entry(), batch));
+  return {};
+}
+
+/// Issues the runs that are due for the next batch, which is bound to them.
+Status Trainer::startBound() {
   const uint64_t number = position.step + inFlight.size();
   ranks().setStep(number + 1);
   StartedBatch started{static_cast<uint64_t>(entry().batch) * having, {}};
   for (Step &step : steps) {
-    if ((number + 1) % step.every != 0)
+    if (!isDue(step))
       continue;
     Context &context = *step.context;
     const uint64_t runs = number / step.every;
-    DLC_TRY(bindBatch(context, steps[0].context->entry(), batch));
     if (state->module()->plan().findScalar("step"))
       DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
     // All steps of a batch draw alike, and the ranks draw for a batch of all of them.
@@ -344,6 +355,15 @@ bool Trainer::checkpointDue(uint64_t step) const {
   return options.checkpointEvery != 0 && step % options.checkpointEvery == 0;
 }
 
+/// Once behind a step, though both `checkRanks` and a checkpoint ask for it.
+Status Trainer::compareReplicas() {
+  if (comparedStep == position.step)
+    return {};
+  DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
+  comparedStep = position.step;
+  return {};
+}
+
 /// Waits for the oldest batch, which is then the last report. `observer` is asked whether the ranks
 /// shall stop.
 Status Trainer::finishOldest(TrainObserver *observer) {
@@ -386,7 +406,7 @@ Status Trainer::finishBatch(TrainObserver &observer) {
   DLC_TRY(finishOldest(&observer));
   observer.onStep(*lastReport);
   if (options.checkRanks != 0 && position.step % options.checkRanks == 0)
-    DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
+    DLC_TRY(compareReplicas());
   DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
   return checkpointDue(position.step) ? beginCheckpoint(observer) : Status();
 }
@@ -465,7 +485,7 @@ Status Trainer::save(const std::string &path) {
 Status Trainer::beginCheckpoint(TrainObserver &observer) {
   if (options.checkpoint.empty())
     return {};
-  DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
+  DLC_TRY(compareReplicas());
   DLC_TRY_ASSIGN(carried, prepareCheckpoint());
   if (ranks().rank() != 0)
     return {};
@@ -551,23 +571,31 @@ Status Trainer::checkAllMayLack() const {
   return {};
 }
 
+Status Trainer::bind(const Batch &batch) {
+  DLC_TRY(bindDue(batch));
+  for (Step &step : steps)
+    if (ranks().ranks() > 1 && isDue(step))
+      DLC_TRY(step.context->checkInputs());
+  return {};
+}
+
 /// Where only some ranks have a batch, means are those over them. So that statistics are, too, they
 /// become equal on all ranks.
-Result<StepReport> Trainer::step(const Batch *batch, unsigned some) {
+Result<StepReport> Trainer::step(bool has, unsigned some) {
   if (some == 0)
     return StepReport{position, epochBatches(), epochTarget, 0, {}, epochMetrics(), 0};
   if (some == ranks().ranks())
-    return stepOn(*batch);
+    return stepOnBound();
   DLC_TRY(checkAllMayLack());
   having = some;
   for (Step &step : steps)
     DLC_TRY(scaleByRanks(*step.context, having));
-  Result<StepReport> report = batch ? stepOn(*batch) : stepOnNothing();
+  Result<StepReport> report = has ? stepOnBound() : stepOnNothing();
   having = ranks().ranks();
   for (Step &step : steps)
     DLC_TRY(scaleByRanks(*step.context));
   if (report.ok())
-    DLC_TRY(averageStatistics(ranks(), *state, batch ? 1 : 0, some));
+    DLC_TRY(averageStatistics(ranks(), *state, has ? 1 : 0, some));
   return report;
 }
 
@@ -584,20 +612,21 @@ Result<StepReport> Trainer::stepOnNothing() {
       kept.emplace_back(carried.index, carried.type.logicalBytes());
       DLC_TRY(state->read(carried.index, kept.back().second));
     }
+  DLC_TRY(bindDue(own));
   ranks().setAddsNothing(true);
-  Result<StepReport> report = stepOn(own);
+  Result<StepReport> report = stepOnBound();
   ranks().setAddsNothing(false);
   for (const auto &[index, value] : kept)
     DLC_TRY(state->write(index, value));
   return report;
 }
 
-Result<StepReport> Trainer::stepOn(const Batch &batch) {
+Result<StepReport> Trainer::stepOnBound() {
   DLC_TRY(beginEpoch());
   if (options.timeline)
     options.timeline->setStep(position.step + 1);
   lastFinish = Clock::now();
-  Status status = startBatch(batch);
+  Status status = startBound();
   if (status.ok())
     status = finishOldest(nullptr);
   if (!status.ok()) {
@@ -632,7 +661,8 @@ Status Trainer::runEpoch(TrainObserver &observer) {
     if (!batch)
       break;
     const TimedScope scope(options.timeline, SpanKind::Step);
-    DLC_TRY(startBatch(*batch));
+    DLC_TRY(bindDue(*batch));
+    DLC_TRY(startBound());
     const size_t allowed = checkpointDue(position.step + inFlight.size()) ? 0 : ahead;
     while (inFlight.size() > allowed)
       DLC_TRY(finishBatch(observer));
@@ -686,6 +716,7 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   stopAsked = stop;
   stopped = false;
   stepsStarted = 0;
+  comparedStep = {};
   Status status;
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped)
     status = runEpoch(observer);

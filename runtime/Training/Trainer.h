@@ -79,10 +79,12 @@ public:
   /// Trains to the end, or until `stop` is set.
   Status run(TrainObserver &observer, const std::atomic<bool> *stop = nullptr);
 
-  /// Trains on a batch of the caller's, which is bound as those of the first step's entry, or on
-  /// what the other ranks have where it is null; `having` of the ranks have one. After a failure
-  /// the next one begins anew.
-  Result<StepReport> step(const Batch *batch, unsigned having);
+  /// Binds a batch of the caller's as those of the first step's entry, for step(), and where other
+  /// ranks wait for that, looks at it as the step would.
+  Status bind(const Batch &batch);
+  /// Trains on the batch that is bound, or on what the other ranks have where this one `has` none;
+  /// `having` of the ranks have one. After a failure the next one begins anew.
+  Result<StepReport> step(bool has, unsigned having);
   /// What the last batch reported; none before the first one.
   const std::optional<StepReport> &lastStep() const { return lastReport; }
   /// What the batches of this trainer are bound to.
@@ -127,9 +129,11 @@ private:
   Status runEpoch(TrainObserver &observer);
   Status beginEpoch();
   Status checkAllMayLack() const;
-  Result<StepReport> stepOn(const Batch &batch);
+  Result<StepReport> stepOnBound();
   Result<StepReport> stepOnNothing();
-  Status startBatch(const Batch &batch);
+  bool isDue(const Step &step) const;
+  Status bindDue(const Batch &batch);
+  Status startBound();
   Result<const Batch *> nextBatch();
   Result<const Batch *> fillBatch();
   bool wantsStop(TrainObserver &observer) const;
@@ -140,6 +144,7 @@ private:
   Status reportStep(Step &step);
   Transport &ranks() const;
   bool checkpointDue(uint64_t step) const;
+  Status compareReplicas();
   Status addOverRanks(const StartedBatch &batch, bool &stop) const;
   Status checkLoss(const Step &step) const;
   Status evaluationFailure(Status reason) const;
@@ -197,6 +202,8 @@ private:
   /// Those tried, those that could not be written, and the step that the last good one holds.
   uint64_t saves = 0, failedSaves = 0;
   std::optional<uint64_t> savedStep;
+  /// The step behind which the parameters of all ranks were compared last in this run().
+  std::optional<uint64_t> comparedStep;
   /// Whether checkpoints say how many ranks there were: not in a run that was always one.
   bool countsRanks = false;
   bool stopped = false;

@@ -76,6 +76,10 @@ public:
   /// is seen to lie elsewhere.
   Status bind(size_t index, std::span<const std::byte> source, Place place = Place::Host);
 
+  /// Looks now at numbers of classes that lie on the host, in the place of the next run, and fails
+  /// as that does.
+  Status checkInputs();
+
   /// Copies the bound inputs to the device and returns when they are there. Runs use these copies
   /// until an input is bound again.
   Status keepInputs();

@@ -7,6 +7,7 @@
 #include "test/lib/SmallModel/SmallModel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -686,6 +687,46 @@ TEST(Run, SaysWhatItIsAt) {
   EXPECT_EQ(recorder->take(), expected);
   ASSERT_TRUE(run->load(options.checkpoint).ok());
   EXPECT_EQ(recorder->take(), (std::vector{Compute, Load, Compute, Program}));
+}
+
+/// Counts what a rank starts.
+struct Counting : Transport {
+  explicit Counting(std::shared_ptr<Transport> of) : of(std::move(of)) {}
+  std::shared_ptr<Transport> of;
+  std::atomic<uint64_t> started = 0;
+  std::string_view name() const override { return of->name(); }
+  unsigned rank() const override { return of->rank(); }
+  unsigned ranks() const override { return of->ranks(); }
+  Result<Ticket> start(const Collective &collective) override {
+    ++started;
+    return of->start(collective);
+  }
+  Status wait(Ticket ticket) override { return of->wait(ticket); }
+  Status health() const override { return of->health(); }
+  Status leave() override { return of->leave(); }
+};
+
+// Behind a step whose parameters are checked and saved they are compared once.
+TEST(Run, ComparesParametersOnce) {
+  Folder folder(smallParallelModel());
+  auto collectives = [&](uint64_t checkRanks) {
+    std::atomic<uint64_t> all = 0;
+    among(2, [&](const auto &ranks) {
+      auto counting = std::make_shared<Counting>(ranks->transport());
+      RunOptions options = folder.options();
+      options.log = {};
+      options.ranks = std::make_shared<Ranks>(counting);
+      options.checkpoint = folder.path("c.safetensors");
+      options.overwrite = true;
+      options.checkRanks = checkRanks;
+      EXPECT_TRUE(opened(options)->train().ok());
+      all += counting->started;
+    });
+    return all.load();
+  };
+  constexpr uint64_t epochOfTwo = batches / 2;
+  EXPECT_EQ(collectives(epochOfTwo), collectives(0));
+  EXPECT_GT(collectives(epochOfTwo - 1), collectives(0));
 }
 
 // Where they differ all fail alike, and one of them has a line to say before any other ends.

@@ -94,7 +94,8 @@ protected:
                 : std::vector<Array>{{"image", DLC_F32, image.shape, pixels.data()},
                                      {"label", DLC_I32, label.shape, classes.data()}};
       const Batch batch = batchOf(trainer->entry(), arrays).take();
-      auto report = trainer->step(&batch, 1);
+      EXPECT_TRUE(trainer->bind(batch).ok());
+      auto report = trainer->step(/*has=*/true, 1);
       EXPECT_TRUE(report.ok()) << report.status().message();
       if (report.ok())
         values.push_back(float(report->batch[0].second.number));
@@ -189,7 +190,8 @@ TEST_F(ProgramMemoryTest, ChecksClassesOfTheDevice) {
   label.fill({0, 1, 2, 3, 4, 0, 0, 0}, stream);
   const std::vector<Array> arrays = {image.array(), label.array()};
   const Batch batch = batchOf(trainer->entry(), arrays).take();
-  EXPECT_EQ(trainer->step(&batch, 1).status().message(),
+  ASSERT_TRUE(trainer->bind(batch).ok());
+  EXPECT_EQ(trainer->step(/*has=*/true, 1).status().message(),
             "entry 'train_step': sample 4 of input 'label' is 4, its classes are 0 to 3");
 }
 
