@@ -1,5 +1,6 @@
 // dlc-run step: runs one entry on tensors from files and writes everything it made. How a model is
-// debugged and compared with another framework.
+// debugged and compared with another framework. It stands on Context and not on Run, whose steps
+// are those of a training: here any entry runs, from any step on, and nothing else does.
 #include "runtime/Core/Support.h"
 #include "runtime/Data/SampleShape.h"
 #include "runtime/Exec/Schedule.h"
@@ -82,6 +83,16 @@ Result<MetricValues> lastMetrics(const Context &context) {
     values.emplace_back(context.entry().metrics[i].name, value);
   }
   return values;
+}
+
+/// Fails, as training does, if a loss is not finite.
+Status checkLosses(const EntryInfo &entry, const MetricValues &metrics, uint64_t step) {
+  for (size_t i = 0; i < metrics.size(); ++i)
+    if (const double value = metrics[i].second.number;
+        entry.metrics[i].kind == DLC_METRIC_LOSS && !std::isfinite(value))
+      return failure(StatusCode::Failed, "step ", step, " of entry '", entry.name, "': the ",
+                     metrics[i].first, " is ", numberText(value));
+  return {};
 }
 
 /// Outputs, metrics, gradients, and the variables as they are now.
@@ -184,15 +195,19 @@ Status step(const StepFlags &flags) {
   DLC_TRY_ASSIGN(update, openUpdate(flags, state, *entry));
   DLC_TRY_ASSIGN(inputs, bindInputs(*context, flags.inputs));
   const bool countsSteps = state->module()->plan().findScalar("step") != nullptr;
+  const std::string &source = flags.inputs.empty() ? flags.module : flags.inputs;
   MetricValues metrics;
+  Status finite;
   for (uint64_t i = flags.from; i < flags.from + flags.steps; ++i) {
     if (countsSteps)
       DLC_TRY(context->setScalar("step", static_cast<double>(i)));
     DLC_TRY(context->setRandom(context->state()->seed(), i));
     DLC_TRY(rates.apply(*context, i));
-    DLC_TRY(context->run().in(flags.inputs.empty() ? flags.module : flags.inputs));
+    DLC_TRY(context->run().in(source));
     DLC_TRY_ASSIGN(values, lastMetrics(*context));
     metrics = std::move(values);
+    if (finite.ok())
+      finite = checkLosses(*entry, metrics, i + 1).in(source);
     DLC_TRY(update.runAfter(i + 1, countsSteps));
     if (flags.json) {
       Json line = {{"step", i + 1}, {"entry", entry->name}};
@@ -204,7 +219,9 @@ Status step(const StepFlags &flags) {
       printTables(metrics);
     }
   }
-  return flags.save.empty() ? Status() : saveResults(*context, metrics, flags.save);
+  if (!flags.save.empty())
+    DLC_TRY(saveResults(*context, metrics, flags.save));
+  return finite;
 }
 
 } // namespace dlc::runtime::tool
