@@ -33,8 +33,10 @@ Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch) 
   return {};
 }
 
-Status checkResults(const Context &context, std::span<const uint32_t> samples,
-                    std::string_view source) {
+/// Fails if a result of the context's last run is not finite, naming its sample: number i of the
+/// run's samples is number samples[i] of `source`. What lies beyond them is padding.
+static Status checkResults(const Context &context, std::span<const uint32_t> samples,
+                           std::string_view source) {
   const EntryInfo &entry = context.entry();
   for (size_t i = 0; i < entry.outputs.size(); ++i) {
     const ValueInfo &output = entry.outputs[i];

@@ -18,11 +18,6 @@ namespace dlc::runtime {
 /// whose inputs are a subset of its inputs by name. The batch must live until the run has returned.
 Status bindBatch(Context &context, const EntryInfo &loaded, const Batch &batch);
 
-/// Fails if a result of the context's last run is not finite, naming its sample: number i of the
-/// run's samples is number samples[i] of `source`. What lies beyond them is padding.
-Status checkResults(const Context &context, std::span<const uint32_t> samples,
-                    std::string_view source);
-
 class Evaluator {
 public:
   /// Fails with InvalidArgument if the module has no evaluate entry or the data does not fit it.

@@ -82,8 +82,8 @@ Result<std::unique_ptr<Predictor>> Predictor::create(std::shared_ptr<State> stat
 }
 
 Predictor::Predictor(std::unique_ptr<Context> made)
-    : context(std::move(made)), entry(context->entry()), bySample(entry.batch != 0),
-      padded(entry.inputs.size()), paddedThere(entry.inputs.size()) {
+    : context(std::move(made)), entry(context->entry()), reader(*context),
+      bySample(entry.batch != 0), padded(entry.inputs.size()), paddedThere(entry.inputs.size()) {
   for (size_t i = 0; i < entry.inputs.size(); ++i)
     bySample = bySample && (i == entry.validInput || entry.inputs[i].batchAxis == 0);
 }
@@ -111,28 +111,12 @@ Result<Predictor::Given> Predictor::match(std::span<const Array> arrays) const {
   return given;
 }
 
-/// Of all samples.
-TensorType Predictor::outputType(const ValueInfo &output, uint64_t samples) const {
-  TensorType type{output.type.dtype, output.type.shape, {}};
-  if (bySample && countsSamples(entry, output))
-    type.shape[output.batchAxis] = samples;
-  return type;
-}
-
 Result<std::vector<Tensor>> Predictor::run(std::span<const Array> inputs) {
   DLC_TRY_ASSIGN(given, match(inputs));
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> tensors = reader.tensors(given.samples);
   std::vector<Target> places;
-  tensors.reserve(entry.outputs.size());
-  for (const ValueInfo &output : entry.outputs) {
-    places.emplace_back();
-    if (output.isFetched())
-      continue;
-    const TensorType type = outputType(output, given.samples);
-    tensors.push_back({std::string(output.name), type.dtype, type.shape,
-                       std::vector<std::byte>(type.logicalBytes())});
-    places.back().data = tensors.back().bytes.data();
-  }
+  for (size_t next = 0; const ValueInfo &output : entry.outputs)
+    places.push_back({output.isFetched() ? nullptr : tensors[next++].bytes.data()});
   DLC_TRY(runAll(given, places));
   return tensors;
 }
@@ -147,7 +131,7 @@ Status Predictor::run(std::span<const Array> inputs, std::span<const OutputArray
                      "'; there are: ", namesOf(entry.outputs, DLC_NONE));
     const auto number = static_cast<size_t>(index);
     const TensorType found{array.dtype, array.shape, {}},
-        expected = outputType(entry.outputs[number], given.samples);
+        expected = reader.typeOf(entry.outputs[number], given.samples);
     if (found.dtype != expected.dtype || found.shape != expected.shape)
       return invalid("array '", array.name, "' is ", found.str(), ", entry '", entry.name,
                      "' yields ", expected.str());
@@ -169,7 +153,7 @@ Status Predictor::runAll(const Given &given, std::span<const Target> outputs) {
     DLC_TRY(context->run());
     for (size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i].data)
-        DLC_TRY(read(i, first, count, given.samples, outputs[i]));
+        DLC_TRY(reader.read(i, {first, count, given.samples}, outputs[i].data, outputs[i].place));
     first += count;
   } while (first < given.samples);
   return {};
@@ -225,40 +209,6 @@ Result<const std::byte *> Predictor::padOnDevice(size_t input, std::span<const s
   DLC_TRY(
       inOrder(device(), context->state()->stream(), [&] { return memory->copyFrom(0, samples); }));
   return static_cast<const std::byte *>(memory->address());
-}
-
-/// Puts what a run has made of samples `first` and behind where they lie among all.
-Status Predictor::read(size_t output, uint64_t first, uint64_t count, uint64_t samples,
-                       const Target &all) {
-  const ValueInfo &value = entry.outputs[output];
-  const uint64_t bytes = value.type.logicalBytes();
-  if (!bySample || !countsSamples(entry, value) || samples == entry.batch)
-    return context->read(output, {all.data, bytes}, all.place);
-  const uint64_t row = elementsTogether(value) * dtypeSize(value.type.dtype);
-  if (value.batchAxis == 0 && count == entry.batch)
-    return context->read(output, {all.data + first * row, bytes}, all.place);
-  auto from = [&](uint64_t outer) { return outer * entry.batch * row; };
-  auto to = [&](uint64_t outer) {
-    return std::span(all.data + (outer * samples + first) * row, count * row);
-  };
-  const uint64_t pieces = bytes / (entry.batch * row);
-  if (all.place == Place::Host) {
-    whole.resize(bytes);
-    DLC_TRY(context->read(output, whole));
-    for (uint64_t outer = 0; outer < pieces; ++outer)
-      std::memcpy(to(outer).data(), whole.data() + from(outer), count * row);
-    return {};
-  }
-  if (!wholeThere || wholeThere->size() < bytes) {
-    DLC_TRY_ASSIGN(made, device().allocate(bytes));
-    wholeThere = std::move(made);
-  }
-  DLC_TRY(context->read(output, {wholeThere->address(), bytes}, Place::Device));
-  return inOrder(device(), context->state()->stream(), [&]() -> Status {
-    for (uint64_t outer = 0; outer < pieces; ++outer)
-      DLC_TRY(wholeThere->copyTo(from(outer), to(outer)));
-    return {};
-  });
 }
 
 } // namespace dlc::runtime

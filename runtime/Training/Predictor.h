@@ -10,6 +10,7 @@
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Training/OutputReader.h"
 
 namespace dlc::runtime {
 
@@ -50,30 +51,27 @@ private:
     uint64_t samples;
   };
   Result<Given> match(std::span<const Array> arrays) const;
-  TensorType outputType(const ValueInfo &output, uint64_t samples) const;
   Status runAll(const Given &given, std::span<const Target> outputs);
   Status bind(const Given &given, uint64_t first, uint64_t count);
   Result<const std::byte *> padOnHost(size_t input, std::span<const std::byte> samples);
   Result<const std::byte *> padOnDevice(size_t input, std::span<const std::byte> samples);
-  Status read(size_t output, uint64_t first, uint64_t count, uint64_t samples, const Target &all);
   Device &device() const { return *context->state()->device(); }
   Place resolved(Place place) const { return device().sharesHostMemory() ? Place::Host : place; }
 
   std::unique_ptr<Context> context;
   const EntryInfo &entry;
+  OutputReader reader;
   /// Whether the first axis of each input counts samples.
   bool bySample;
   int32_t valid = 0;
-  /// By input: the last samples, where they do not fill a batch. And an output of a run.
+  /// By input: the last samples, where they do not fill a batch.
   std::vector<HostMemory> padded;
-  std::vector<std::byte> whole;
   /// The same on the device, and how many bytes of samples lie in each.
   struct PaddedOnDevice {
     std::unique_ptr<DeviceMemory> memory;
     uint64_t used = 0;
   };
   std::vector<PaddedOnDevice> paddedThere;
-  std::unique_ptr<DeviceMemory> wholeThere;
 };
 
 } // namespace dlc::runtime

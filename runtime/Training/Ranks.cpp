@@ -275,6 +275,13 @@ Status compareParameters(Transport &ranks, const State &state) {
                  " other parameters than rank 0: ", list);
 }
 
+Status checkDataParallel(const Transport &ranks, const Module &module) {
+  if (ranks.ranks() == 1 || module.plan().dataParallel)
+    return {};
+  return unsupported(module.path(), ": was compiled without --data-parallel, and there are ",
+                     ranks.ranks(), " ranks");
+}
+
 std::string compressionWarning(const Plan &plan, unsigned ranks) {
   uint64_t compressed = 0, exact = 0;
   for (const dlc_record &record : plan.records)

@@ -60,6 +60,9 @@ Status averageGradientSums(Transport &ranks, State &state, const EntryInfo &accu
 /// the same on all by the algorithms that MPI's own libraries choose, not by its standard.
 Status compareParameters(Transport &ranks, const State &state);
 
+/// Fails where there are several ranks and the module trains on one.
+Status checkDataParallel(const Transport &ranks, const Module &module);
+
 /// Where the plan's sums are compressed and there are so many ranks that this moves more bytes than
 /// exact sums would: says so. Else empty.
 std::string compressionWarning(const Plan &plan, unsigned ranks);

@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Entries.h"
+#include "runtime/Training/DatasetPredictor.h"
 #include "runtime/Training/Predictor.h"
 #include "runtime/Training/RunStart.h"
 #include "runtime/Training/Trainer.h"
@@ -59,11 +60,15 @@ struct Run::Impl {
   explicit Impl(RunOptions options) : options(std::move(options)) {}
   Status start();
   Status createTrainer();
+  Status createEvaluator();
   Status needTrainer() { return trainer ? Status() : createTrainer(); }
   Status checkProcess() const;
   Result<PathClaim> claimCheckpoint() const;
   Result<Evaluator *> needEvaluator();
+  Result<std::unique_ptr<Evaluator>> evaluatorOn(std::shared_ptr<const Dataset> data);
   Result<Predictor *> needPredictor(std::string_view entry);
+  Result<std::unique_ptr<DatasetPredictor>> predictorOn(std::shared_ptr<const Dataset> data,
+                                                        const std::string &entry);
   const Module &module() const { return *begin.state->module(); }
   bool hasTrainingData() const { return begin.train || options.batches.fill; }
 
@@ -89,12 +94,12 @@ Status Run::Impl::start() {
   ranks->setPhase(Phase::Start);
   DLC_TRY_ASSIGN(started, beginRun(options, ranks));
   begin = std::move(started);
-  if (!hasTrainingData())
+  if (!hasTrainingData() && !begin.test)
     return {};
-  Status created = guarded([&] { return createTrainer(); });
+  Status created = guarded([&] { return hasTrainingData() ? createTrainer() : createEvaluator(); });
   DLC_TRY(agreeAloud(*ranks, created, {}, options.log));
   const Speaker speaker(options.log, ranks->rank() == 0);
-  for (const std::string &note : trainer->notes())
+  for (const std::string &note : trainer ? trainer->notes() : evaluator->notes())
     speaker.note(note);
   return {};
 }
@@ -102,6 +107,7 @@ Status Run::Impl::start() {
 Status Run::Impl::createTrainer() {
   const PhaseScope loading(*ranks, Phase::Load);
   DLC_TRY(selectEntry(module(), "", DLC_ENTRY_TRAIN).takeStatus());
+  DLC_TRY(checkDataParallel(*ranks, module()));
   const TrainOptions wanted{.epochs = options.epochs,
                             .steps = options.steps,
                             .checkpoint = options.checkpoint,
@@ -116,6 +122,18 @@ Status Run::Impl::createTrainer() {
                  Trainer::create(begin.state, begin.train, begin.test, wanted, begin.progress));
   DLC_TRY(created->restore(begin.metadata).in(options.checkpoint));
   trainer = std::move(created);
+  if (trainer->testEvaluator())
+    evaluator.reset();
+  const std::string warning = compressionWarning(module().plan(), ranks->ranks());
+  if (!warning.empty())
+    Speaker(options.log, ranks->rank() == 0).warn(options.module, ": ", warning);
+  return {};
+}
+
+Status Run::Impl::createEvaluator() {
+  const PhaseScope loading(*ranks, Phase::Load);
+  DLC_TRY_ASSIGN(created, Evaluator::create(begin.state, begin.test, options.load));
+  evaluator = std::move(created);
   return {};
 }
 
@@ -133,14 +151,26 @@ Result<PathClaim> Run::Impl::claimCheckpoint() const {
 Result<Evaluator *> Run::Impl::needEvaluator() {
   if (trainer && trainer->testEvaluator())
     return trainer->testEvaluator();
-  if (!evaluator) {
-    DLC_TRY_ASSIGN(entry, selectEntry(module(), "", DLC_ENTRY_EVALUATE));
-    if (!begin.test)
-      return invalid("entry '", entry->name, "' has no test data: `data` or `test` gives them");
-    DLC_TRY_ASSIGN(created, Evaluator::create(begin.state, begin.test, options.load));
-    evaluator = std::move(created);
-  }
-  return evaluator.get();
+  if (evaluator)
+    return evaluator.get();
+  DLC_TRY_ASSIGN(entry, selectEntry(module(), "", DLC_ENTRY_EVALUATE));
+  return invalid("entry '", entry->name, "' has no test data: `data` or `test` gives them");
+}
+
+/// On data that all ranks have alike.
+Result<std::unique_ptr<Evaluator>> Run::Impl::evaluatorOn(std::shared_ptr<const Dataset> data) {
+  const PhaseScope loading(*ranks, Phase::Load);
+  Facts facts;
+  Result<std::unique_ptr<Evaluator>> created = guarded([&]() -> Result<std::unique_ptr<Evaluator>> {
+    DLC_TRY_ASSIGN(made, Evaluator::create(begin.state, data, options.load));
+    if (ranks->ranks() > 1) {
+      DLC_TRY_ASSIGN(samples, describeSamples(*data));
+      facts.emplace_back("test data of", std::move(samples));
+    }
+    return made;
+  });
+  DLC_TRY(agreeAloud(*ranks, created.status(), facts, options.log));
+  return created;
 }
 
 Result<Predictor *> Run::Impl::needPredictor(std::string_view entry) {
@@ -149,6 +179,19 @@ Result<Predictor *> Run::Impl::needPredictor(std::string_view entry) {
   DLC_TRY_ASSIGN(selected, selectEntry(module(), entry, DLC_ENTRY_INFER));
   DLC_TRY_ASSIGN(created, Predictor::create(begin.state, selected->name));
   return predictors.emplace(entry, std::move(created)).first->second.get();
+}
+
+Result<std::unique_ptr<DatasetPredictor>>
+Run::Impl::predictorOn(std::shared_ptr<const Dataset> data, const std::string &entry) {
+  if (!data)
+    return invalid("`data` is null");
+  DLC_TRY_ASSIGN(selected, selectEntry(module(), entry, DLC_ENTRY_INFER));
+  DLC_TRY_ASSIGN(created, DatasetPredictor::create(begin.state, selected->name, std::move(data),
+                                                   options.load));
+  const Speaker speaker(options.log, ranks->rank() == 0);
+  for (const std::string &note : created->notes())
+    speaker.note(note);
+  return created;
 }
 
 Run::Run(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -196,19 +239,23 @@ Result<StepReport> Run::step(std::span<const Array> arrays) {
   });
 }
 
-Result<EvaluateReport> Run::evaluate(std::shared_ptr<const Dataset> data) {
+Result<EvaluateReport> Run::evaluate(std::shared_ptr<const Dataset> data,
+                                     const EvaluateOptions &options) {
   return guarded([&]() -> Result<EvaluateReport> {
     DLC_TRY(impl->checkProcess());
     const PhaseScope inside(*impl->ranks, Phase::Compute);
     std::unique_ptr<Evaluator> own;
     if (data) {
-      DLC_TRY_ASSIGN(created,
-                     Evaluator::create(impl->begin.state, std::move(data), impl->options.load));
+      DLC_TRY_ASSIGN(created, impl->evaluatorOn(std::move(data)));
       own = std::move(created);
     }
     DLC_TRY_ASSIGN(evaluator, own ? Result<Evaluator *>(own.get()) : impl->needEvaluator());
     DLC_TRY(averageStatistics(*impl->ranks, *impl->begin.state));
-    DLC_TRY_ASSIGN(report, evaluator->run());
+    const uint64_t batches = std::min(evaluator->batches(), options.steps.value_or(UINT64_MAX));
+    DLC_TRY_ASSIGN(report, evaluator->run(batches, [&](uint64_t done) {
+      if (options.progress)
+        options.progress(done, batches);
+    }));
     if (impl->trainer && !impl->hasTrainingData())
       impl->trainer->observePlateaus(report.metrics);
     return report;
@@ -229,6 +276,25 @@ Status Run::predict(std::span<const Array> inputs, std::span<const OutputArray> 
     DLC_TRY(impl->checkProcess());
     DLC_TRY_ASSIGN(predictor, impl->needPredictor(entry));
     return predictor->run(inputs, outputs);
+  });
+}
+
+Result<std::vector<Tensor>> Run::predict(std::shared_ptr<const Dataset> data,
+                                         const PredictOptions &options) {
+  return guarded([&]() -> Result<std::vector<Tensor>> {
+    DLC_TRY(impl->checkProcess());
+    DLC_TRY_ASSIGN(predictor, impl->predictorOn(std::move(data), options.entry));
+    return predictor->run(options.steps.value_or(UINT64_MAX));
+  });
+}
+
+Status Run::predict(std::shared_ptr<const Dataset> data,
+                    const std::function<Status(const PredictedBatch &batch)> &hear,
+                    const PredictOptions &options) {
+  return guarded([&]() -> Status {
+    DLC_TRY(impl->checkProcess());
+    DLC_TRY_ASSIGN(predictor, impl->predictorOn(std::move(data), options.entry));
+    return predictor->run(options.steps.value_or(UINT64_MAX), hear);
   });
 }
 

@@ -28,7 +28,9 @@ Status agreeAloud(Transport &ranks, const Status &own, const Facts &facts, const
 
 std::vector<std::string> inputsOf(const RunOptions &options) {
   std::vector<std::string> inputs = dataFiles(options.data);
-  inputs.insert(inputs.end(), {options.module, options.initFrom});
+  const std::vector<std::string> test = dataFiles(options.testData);
+  inputs.insert(inputs.end(), test.begin(), test.end());
+  inputs.insert(inputs.end(), {options.module, options.initFrom, options.weights});
   return inputs;
 }
 
@@ -98,6 +100,8 @@ Result<std::shared_ptr<const Dataset>> openTestData(const RunOptions &options, c
   const EntryInfo *reader = module.plan().findEntry(DLC_ENTRY_EVALUATE);
   if (!reader)
     return std::shared_ptr<const Dataset>();
+  if (!options.test && !options.testData.empty())
+    return openDataset(options.testData, Split::Test, reader);
   if (options.test || options.data.empty())
     return options.test;
   if (hasSplit(options.data, Split::Test))
@@ -203,9 +207,6 @@ Result<std::shared_ptr<State>> createState(const RunOptions &options,
   wanted.threadsAtOnce = threads;
   DLC_TRY_ASSIGN(device, openDevice(*module, wanted, speaks ? options.log : Log()));
   device->join(ranks);
-  if (ranks->ranks() > 1 && !module->plan().dataParallel)
-    return unsupported(options.module, ": was compiled without --data-parallel, and there are ",
-                       ranks->ranks(), " ranks");
   return State::create(std::move(module), std::move(device), options.seed.value_or(0));
 }
 
@@ -221,6 +222,8 @@ Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transp
     DLC_TRY(checkCheckpoint(options, module.plan()));
   if (!options.initFrom.empty() && first)
     DLC_TRY(initialiseFrom(options.initFrom, *state, speaker));
+  if (!options.weights.empty() && first)
+    DLC_TRY(loadVariables(*state, options.weights, LoadMode::Weights).takeStatus());
   DLC_TRY_ASSIGN(trainData, openTrainData(options, module));
   DLC_TRY_ASSIGN(testData, openTestData(options, module, speaker));
   if (options.resume && options.checkpoint.empty())
@@ -304,10 +307,6 @@ Result<RunBeginning> beginRun(const RunOptions &options, const std::shared_ptr<T
   });
   DLC_TRY(agreeAloud(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts(),
                      options.log));
-  if (const std::string warning =
-          compressionWarning(prepared->state->module()->plan(), ranks->ranks());
-      !warning.empty())
-    Speaker(options.log, ranks->rank() == 0).warn(options.module, ": ", warning);
   DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
   DLC_TRY_ASSIGN(progress, progressOf(options, *ranks, *prepared));
   return RunBeginning{std::move(prepared->state), std::move(prepared->train),

@@ -1,7 +1,6 @@
 // Flags and helpers that the commands share.
 #include "tools/dlc-run/Command.h"
 #include "runtime/Collectives/VirtualRanks.h"
-#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 #include "runtime/Device/Device.h"
@@ -60,9 +59,7 @@ Result<std::shared_ptr<State>> RunFlags::createState(std::shared_ptr<Transport> 
 Result<std::shared_ptr<State>> RanksFlags::createStateAmong(const std::shared_ptr<Transport> &ranks,
                                                             unsigned threads) const {
   DLC_TRY_ASSIGN(state, createState(ranks, threads));
-  if (ranks->ranks() > 1 && !state->module()->plan().dataParallel)
-    return unsupported(module, ": was compiled without --data-parallel, and there are ",
-                       ranks->ranks(), " ranks");
+  DLC_TRY(checkDataParallel(*ranks, *state->module()));
   return state;
 }
 
@@ -126,33 +123,21 @@ std::string optionalText(const std::optional<uint64_t> &number) {
   return number ? std::to_string(*number) : "none";
 }
 
-Facts commonFacts(const RanksFlags &flags, const State &state) {
-  return {{"the module", hexadecimal(state.module()->note().file_hash)},
-          {"the plan", state.module()->graphHash()},
-          {"the device", std::string(state.device()->name())},
-          {"--seed", optionalText(flags.seed)},
-          {"--trace", flags.trace.empty() ? "none" : "a file"}};
-}
-
 static bool hasParameters(const Plan &plan) {
   return std::ranges::any_of(plan.variables, [](const VariableInfo &variable) {
     return variable.role == DLC_ROLE_PARAMETER;
   });
 }
 
-Status loadWeights(State &state, const std::string &checkpoint, std::string_view results) {
-  const Plan &plan = state.module()->plan();
+Status noteWeights(const Plan &plan, const std::string &checkpoint, std::string_view results) {
   if (checkpoint.empty()) {
     if (hasParameters(plan))
-      std::fprintf(stderr, "note: no --checkpoint: %s are of random initial weights\n",
-                   std::string(results).c_str());
+      printNotes({concat("no --checkpoint: ", results, " are of random initial weights")});
     return {};
   }
-  DLC_TRY_ASSIGN(metadata, loadVariables(state, checkpoint, LoadMode::Weights));
   DLC_TRY_ASSIGN(averaged, hasAverages(plan, checkpoint));
   if (averaged)
-    std::fprintf(stderr, "note: %s: %s are of the averages (ema) of the weights\n",
-                 checkpoint.c_str(), std::string(results).c_str());
+    printNotes({concat(checkpoint, ": ", results, " are of the averages (ema) of the weights")});
   return {};
 }
 

@@ -147,14 +147,12 @@ Status amongRanks(std::string_view command, const RanksFlags &flags,
 /// agree() before anyone begins: where the ranks differ rank 0 says so, once, and all of them fail.
 Status beginTogether(Transport &ranks, const Status &own, const Facts &facts);
 
-/// What the ranks of any command must have alike: files may differ from machine to machine.
-Facts commonFacts(const RanksFlags &flags, const State &state);
 /// A number that may not be given, for facts.
 std::string optionalText(const std::optional<uint64_t> &number);
 
-/// Loads weights to evaluate or infer with, and says on standard error where they are none that
-/// were trained, or averages. `results`: what is made with them.
-Status loadWeights(State &state, const std::string &checkpoint, std::string_view results);
+/// Says on standard error where weights are none that were trained, or averages. `results`: what is
+/// made with them.
+Status noteWeights(const Plan &plan, const std::string &checkpoint, std::string_view results);
 
 /// Measures sums over the ranks that this process was started among.
 Status link(const LinkFlags &flags);

@@ -1,7 +1,6 @@
 // dlc-run eval: loss and metrics of a checkpoint on the test split, which ranks share.
-#include "runtime/Core/Support.h"
-#include "runtime/Device/Device.h"
-#include "runtime/Training/Evaluate.h"
+#include "dlc/run.h"
+#include "runtime/Exec/Entries.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 #include "tools/dlc-run/Progress.h"
@@ -9,60 +8,25 @@
 namespace dlc::runtime::tool {
 namespace {
 
-/// What a rank needs before the first batch.
-struct Prepared {
-  std::shared_ptr<State> state;
-  std::unique_ptr<Evaluator> evaluator;
-  Facts facts;
-};
-
-/// What each rank does by itself. Rank 0 alone reads the checkpoint.
-Result<Prepared> prepare(const EvalFlags &flags, const std::shared_ptr<Transport> &ranks,
-                         unsigned threads) {
-  DLC_TRY_ASSIGN(state, flags.createState(ranks, threads));
-  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), "", DLC_ENTRY_EVALUATE));
-  DLC_TRY_ASSIGN(data, openDataset(flags.data, Split::Test, entry));
-  DLC_TRY_ASSIGN(evaluator, Evaluator::create(state, data));
-  if (ranks->rank() == 0) {
-    printNotes(evaluator->notes());
-    DLC_TRY(loadWeights(*state, flags.checkpoint, "results"));
-  }
-  Prepared prepared{std::move(state), std::move(evaluator), {}};
-  if (ranks->ranks() > 1) {
-    prepared.facts = commonFacts(flags, *prepared.state);
-    DLC_TRY_ASSIGN(samples, describeSamples(*data));
-    prepared.facts.emplace_back("test data of", std::move(samples));
-    prepared.facts.emplace_back("--steps", optionalText(flags.steps));
-  }
-  return prepared;
+Result<std::unique_ptr<Run>> open(const EvalFlags &flags, const std::shared_ptr<Transport> &ranks,
+                                  const SharedLog &log) {
+  return Run::open({.module = flags.module,
+                    .device = flags.device,
+                    .testData = flags.data,
+                    .seed = flags.seed,
+                    .weights = flags.checkpoint,
+                    .ranks = std::make_shared<Ranks>(ranks),
+                    .log = log});
 }
 
-Status evaluateAmong(const EvalFlags &flags, const std::shared_ptr<Transport> &ranks) {
-  DLC_TRY_ASSIGN(threads, threadsOfRank(*ranks));
-  Result<Prepared> prepared = guarded([&] {
-    const PhaseScope loading(*ranks, Phase::Load);
-    return prepare(flags, ranks, threads);
-  });
-  DLC_TRY(beginTogether(*ranks, prepared.status(), prepared.ok() ? prepared->facts : Facts()));
-  Metadata none;
-  DLC_TRY(broadcastRun(*ranks, none, *prepared->state));
-  Evaluator &evaluator = *prepared->evaluator;
-  const bool speaks = ranks->rank() == 0;
-  ProgressLine bar(launchedBy().by == "mpirun");
-  const uint64_t batches = std::min(evaluator.batches(), flags.steps.value_or(UINT64_MAX));
-  DLC_TRY_ASSIGN(report, evaluator.run(batches, [&](uint64_t done) {
-    if (speaks && !flags.json && bar.isTerminal())
-      bar.update("evaluate", done, batches, "", 0);
-  }));
-  if (!speaks)
-    return {};
+void print(const EvaluateReport &report, bool json, ProgressLine &bar) {
   const double rate = report.seconds > 0 ? static_cast<double>(report.samples) / report.seconds : 0;
-  if (!flags.json) {
+  if (!json) {
     bar.finish(metricsText(report.metrics) + printf("  %llu samples  %.0f samples/s",
                                                     static_cast<unsigned long long>(report.samples),
                                                     rate));
     printTables(report.metrics);
-    return {};
+    return;
   }
   Json line = Json::object();
   addMetrics(line, report.metrics);
@@ -71,6 +35,31 @@ Status evaluateAmong(const EvalFlags &flags, const std::shared_ptr<Transport> &r
   line["samples_per_second"] = rate;
   line["summary"] = true;
   printJson(line);
+}
+
+Status evaluateAmong(const EvalFlags &flags, const std::shared_ptr<Transport> &ranks) {
+  const bool speaks = ranks->rank() == 0;
+  if (ranks->ranks() > 1)
+    DLC_TRY(beginTogether(*ranks, {}, {{"--steps", optionalText(flags.steps)}}));
+  const SharedLog log(speaks);
+  Result<std::unique_ptr<Run>> run = open(flags, ranks, log);
+  if (!run.ok())
+    return log.unsaid(run.takeStatus());
+  const Module &module = *(*run)->module();
+  DLC_TRY(selectEntry(module, "", DLC_ENTRY_EVALUATE).takeStatus());
+  if (speaks)
+    DLC_TRY(noteWeights(module.plan(), flags.checkpoint, "results"));
+  ProgressLine bar(launchedBy().by == "mpirun");
+  auto progress = [&](uint64_t done, uint64_t batches) {
+    if (speaks && !flags.json && bar.isTerminal())
+      bar.update("evaluate", done, batches, "", 0);
+  };
+  Result<EvaluateReport> report =
+      (*run)->evaluate({}, {.steps = flags.steps, .progress = progress});
+  if (!report.ok())
+    return log.unsaid(report.takeStatus());
+  if (speaks)
+    print(*report, flags.json, bar);
   return {};
 }
 

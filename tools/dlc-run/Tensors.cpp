@@ -39,16 +39,33 @@ Result<HostTensor> readTensor(const SafetensorsFile &file, const StoredTensor &s
   return tensor;
 }
 
+/// Writes the bytes of each tensor as what is announced of it says.
+template <typename Tensors>
+static Status save(const std::string &path, std::vector<StoredTensor> announced,
+                   const Tensors &tensors, const Metadata &metadata) {
+  size_t next = 0;
+  for (const auto &tensor : tensors)
+    announced[next++].checksum = checksumOf(tensor.bytes);
+  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, announced, metadata));
+  for (const auto &tensor : tensors)
+    DLC_TRY(writer.append(tensor.bytes));
+  return writer.commit();
+}
+
 Status saveTensors(const std::string &path, const std::vector<HostTensor> &tensors,
                    const Metadata &metadata) {
   std::vector<StoredTensor> announced;
   for (const HostTensor &tensor : tensors)
-    announced.push_back(
-        {tensor.name, tensor.type.dtype, tensor.type.shape, 0, 0, checksumOf(tensor.bytes)});
-  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, announced, metadata));
-  for (const HostTensor &tensor : tensors)
-    DLC_TRY(writer.append(tensor.bytes));
-  return writer.commit();
+    announced.push_back({tensor.name, tensor.type.dtype, tensor.type.shape});
+  return save(path, std::move(announced), tensors, metadata);
+}
+
+Status saveTensors(const std::string &path, const std::vector<Tensor> &tensors,
+                   const Metadata &metadata) {
+  std::vector<StoredTensor> announced;
+  for (const Tensor &tensor : tensors)
+    announced.push_back({tensor.name, tensor.dtype, tensor.shape});
+  return save(path, std::move(announced), tensors, metadata);
 }
 
 Result<HostTensor> readOutput(const Context &context, size_t index) {

@@ -3,6 +3,7 @@
 #define DLC_TOOLS_DLC_RUN_TENSORS_H
 
 #include "dlc/context.h"
+#include "dlc/run.h"
 #include "runtime/Data/Safetensors.h"
 
 #include <cstdlib>
@@ -37,6 +38,9 @@ HostTensor metricTensor(const EntryInfo &entry, size_t index, std::string_view n
 
 Result<HostTensor> readTensor(const SafetensorsFile &file, const StoredTensor &stored);
 Status saveTensors(const std::string &path, const std::vector<HostTensor> &tensors,
+                   const Metadata &metadata);
+/// The same of tensors of the library's.
+Status saveTensors(const std::string &path, const std::vector<Tensor> &tensors,
                    const Metadata &metadata);
 
 /// Output number `index` of the last run.

@@ -24,6 +24,7 @@
 #include "dlc/ranks.h"
 #include "dlc/train.h"
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -41,9 +42,11 @@ struct RunOptions {
 
   /// Training and test data as openDataset() takes them; empty: none, or the following.
   std::string data = {};
+  /// Test data alone as openDataset() takes them, in the place of those of `data`.
+  std::string testData = {};
   /// Training data, in the place of `data`.
   std::shared_ptr<const Dataset> train = {};
-  /// Test data, in the place of those of `data`.
+  /// Test data, in the place of those of `data` and of `testData`.
   std::shared_ptr<const Dataset> test = {};
   /// Training data, in the place of `train`.
   Batches batches = {};
@@ -72,6 +75,8 @@ struct RunOptions {
   bool overwrite = false;
   /// A file of weights to begin with, as far as it has those of the model.
   std::string initFrom = {};
+  /// A file whose weights the run begins with, as load() takes them: to evaluate or to infer.
+  std::string weights = {};
 
   /// Who trains together. Null: this process alone.
   std::shared_ptr<Ranks> ranks = {};
@@ -91,11 +96,34 @@ struct Tensor {
   std::vector<std::byte> bytes;
 };
 
+struct EvaluateOptions {
+  /// At most so many batches of each rank.
+  std::optional<uint64_t> steps = {};
+  /// Hears behind each batch of this rank how many are done, and of how many.
+  std::function<void(uint64_t done, uint64_t batches)> progress = {};
+};
+
+struct PredictOptions {
+  /// One that infers; empty: the first.
+  std::string entry = {};
+  /// At most so many batches.
+  std::optional<uint64_t> steps = {};
+};
+
+/// What an entry has made of some samples of a dataset.
+struct PredictedBatch {
+  /// Their numbers in the dataset.
+  std::span<const uint32_t> samples;
+  /// Of these samples alone.
+  std::span<const Tensor> outputs;
+};
+
 class DLC_API Run {
 public:
   /// Loads the module, opens the device, initialises or resumes, and checks all that can be checked
   /// before the first batch. Among several ranks all of them fail alike, also where they differ in
-  /// what they were asked for.
+  /// what they were asked for. Without training data, ranks may have a module for one: it
+  /// evaluates.
   static Result<std::unique_ptr<Run>> open(RunOptions options);
   ~Run();
   Run(const Run &) = delete;
@@ -124,9 +152,11 @@ public:
   Result<StepReport> step(std::span<const Array> batch);
 
   /// Losses and metrics of the present weights on the test data, or on `data`, each sample once;
-  /// ranks share the batches. A schedule that waits for a metric hears it from here where the
-  /// program steps by itself.
-  Result<EvaluateReport> evaluate(std::shared_ptr<const Dataset> data = {});
+  /// ranks share the batches, and where their `data` differ all fail. A schedule that waits for a
+  /// metric hears it from here where the program steps by itself. Fails with Failed, and names a
+  /// sample, if a result is not finite.
+  Result<EvaluateReport> evaluate(std::shared_ptr<const Dataset> data = {},
+                                  const EvaluateOptions &options = {});
 
   /// Runs an entry that infers, the first one if `entry` is empty, with the present weights: those
   /// in training, or their averages where the model keeps some. An array for each input; where
@@ -136,6 +166,15 @@ public:
   /// Writes to the caller's memory, each array where it lies: some of the entry's outputs, or all.
   Status predict(std::span<const Array> inputs, std::span<const OutputArray> outputs,
                  std::string_view entry = {});
+  /// The same on the samples of a dataset in their order, whose values are converted as those of
+  /// training are: the outputs of all of them, or of each batch when it has run, until `hear`
+  /// fails. Where an input counts no samples the dataset has one, which is all inputs. `log` hears
+  /// what of the data is not used.
+  Result<std::vector<Tensor>> predict(std::shared_ptr<const Dataset> data,
+                                      const PredictOptions &options = {});
+  Status predict(std::shared_ptr<const Dataset> data,
+                 const std::function<Status(const PredictedBatch &batch)> &hear,
+                 const PredictOptions &options = {});
 
   /// Writes a checkpoint, from which a run resumes to the bit. All ranks call it; rank 0 writes.
   Status save(const std::string &path);
@@ -193,10 +232,11 @@ private:
 
 namespace dlc {
 using runtime::Array, runtime::Augmentation, runtime::Batches, runtime::Dataset,
-    runtime::EpochReport, runtime::EvaluateReport, runtime::Log, runtime::OutputArray,
-    runtime::Place, runtime::Ranks, runtime::Result, runtime::Run, runtime::RunOptions,
-    runtime::Severity, runtime::Split, runtime::Status, runtime::StatusCode, runtime::StepReport,
-    runtime::Tensor, runtime::TrainObserver, runtime::TrainingProgress;
+    runtime::EpochReport, runtime::EvaluateOptions, runtime::EvaluateReport, runtime::Log,
+    runtime::OutputArray, runtime::Place, runtime::PredictedBatch, runtime::PredictOptions,
+    runtime::Ranks, runtime::Result, runtime::Run, runtime::RunOptions, runtime::Severity,
+    runtime::Split, runtime::Status, runtime::StatusCode, runtime::StepReport, runtime::Tensor,
+    runtime::TrainObserver, runtime::TrainingProgress;
 } // namespace dlc
 
 #endif

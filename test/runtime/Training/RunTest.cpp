@@ -474,6 +474,91 @@ TEST(Run, TakesMemoryOfTheDevice) {
   }
 }
 
+// Samples of a dataset are converted as those of training are, and give what arrays of them do.
+TEST(Run, PredictsADataset) {
+  Folder folder;
+  auto run = opened(folder.options());
+  OwnBatch batch;
+  batch.make(1);
+  std::vector<double> wide(batch.image.begin(), batch.image.end());
+  wide.resize(11 * pixels, 0.25);
+  batch.image.resize(11 * pixels, 0.25f);
+  batch.label.resize(11);
+  const auto data = datasetOf({{"image", DLC_F64, {11, 1, 4, 4}, wide.data()},
+                               {"label", DLC_I32, {11}, batch.label.data()},
+                               {"weight", DLC_I32, {11}, batch.label.data()}})
+                        .take();
+  auto expected = run->predict(
+      std::vector<Array>{{"image", DLC_F32, {11, 1, 4, 4}, batch.image.data()}}, "infer_n1");
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  // By batches of 1 and of 8, of which the last is padded.
+  for (const char *entry : {"infer_n1", "evaluate"}) {
+    auto all = run->predict(data, {.entry = entry});
+    ASSERT_TRUE(all.ok()) << all.status().message();
+    EXPECT_EQ((*all)[0].name, "output");
+    EXPECT_EQ((*all)[0].shape, (std::vector<uint64_t>{11, 4}));
+    EXPECT_EQ((*all)[0].bytes, (*expected)[0].bytes) << entry;
+  }
+  EXPECT_EQ((*run->predict(data, {.entry = "evaluate", .steps = 1}))[0].shape[0], 8u);
+
+  std::vector<uint32_t> samples;
+  std::vector<std::byte> outputs;
+  auto hear = [&](const PredictedBatch &heard) {
+    EXPECT_EQ(heard.outputs[0].shape[0], heard.samples.size());
+    samples.insert(samples.end(), heard.samples.begin(), heard.samples.end());
+    outputs.insert(outputs.end(), heard.outputs[0].bytes.begin(), heard.outputs[0].bytes.end());
+    return samples.size() == 11 ? Status(StatusCode::Io, "the paper is out") : Status();
+  };
+  EXPECT_EQ(run->predict(data, hear, {.entry = "evaluate"}).message(), "the paper is out");
+  EXPECT_EQ(samples, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(outputs, (*expected)[0].bytes);
+  EXPECT_EQ(run->predict(nullptr).status().message(), "`data` is null");
+  writeFile(folder.path("a.txt"), std::vector<std::byte>(100, std::byte('x')));
+  EXPECT_EQ(run->predict(openDataset("text:" + folder.path("a.txt"), Split::Train).take())
+                .status()
+                .message(),
+            folder.path("a.txt") + ": a text has no samples to predict from; arrays of the numbers "
+                                   "of its characters or words have");
+}
+
+// Weights and test data alone: what is needed to evaluate what was trained.
+TEST(Run, EvaluatesWeights) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  auto trained = opened(options);
+  ASSERT_TRUE(trained->train().ok());
+  const auto expected = trained->evaluate();
+  folder.heard.clear();
+  options = folder.options();
+  options.testData = std::exchange(options.data, "");
+  options.weights = folder.path("c.safetensors");
+  auto run = opened(options);
+  EXPECT_EQ(weightsOf(*run), weightsOf(*trained));
+  EXPECT_EQ(run->progress().step, 0u);
+  auto report = run->evaluate();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->metrics, expected->metrics);
+  EXPECT_EQ(run->train().message(), "entry 'train_step' has no training data: `data`, `train` or "
+                                    "`batches.fill` gives them");
+  // Some of the batches.
+  std::vector<std::pair<uint64_t, uint64_t>> heard;
+  report = run->evaluate({}, {.steps = 2, .progress = [&](uint64_t done, uint64_t all) {
+                                heard.emplace_back(done, all);
+                              }});
+  EXPECT_EQ(report->samples, 2 * batchSize);
+  EXPECT_EQ(heard, (std::vector<std::pair<uint64_t, uint64_t>>{{1, 2}, {2, 2}}));
+  // What does not fit is known before the first batch.
+  std::filesystem::remove(folder.path("t10k-labels-idx1-ubyte"));
+  EXPECT_NE(refusal(options).find("t10k-labels-idx1-ubyte"), std::string::npos);
+  options.testData = "";
+  options.weights = folder.path("none");
+  EXPECT_EQ(refusal(options), folder.path("none") + ": cannot open: No such file or directory");
+  options.weights = options.checkpoint = folder.path("c.safetensors");
+  options.overwrite = true;
+  EXPECT_NE(refusal(options).find("c.safetensors: "), std::string::npos);
+}
+
 TEST(Run, LoadsAndWritesWeights) {
   Folder folder;
   RunOptions options = folder.options();
@@ -727,6 +812,44 @@ TEST(Run, ComparesParametersOnce) {
   constexpr uint64_t epochOfTwo = batches / 2;
   EXPECT_EQ(collectives(epochOfTwo), collectives(0));
   EXPECT_GT(collectives(epochOfTwo - 1), collectives(0));
+}
+
+// A module for one evaluates among ranks, which share the batches; it trains on none of them.
+TEST(Run, EvaluatesAmongRanks) {
+  Folder folder;
+  RunOptions alone = folder.options();
+  alone.testData = std::exchange(alone.data, "");
+  const auto expected = opened(alone)->evaluate();
+  const std::vector<float> images(16 * pixels, 0.5f);
+  std::vector<std::string> refusals(2), differences(2);
+  among(2, [&](const auto &ranks) {
+    RunOptions options = folder.options();
+    options.log = {};
+    options.testData = std::exchange(options.data, "");
+    options.ranks = ranks;
+    auto run = opened(options);
+    auto report = run->evaluate();
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(report->samples, 30u);
+    EXPECT_NEAR(report->metrics[0].second.number, expected->metrics[0].second.number, 1e-6);
+    OwnBatch batch;
+    batch.make(0);
+    refusals[ranks->rank()] = run->step(batch.arrays()).status().message();
+    // Samples that are not the same.
+    std::vector<int32_t> labels(16, int32_t(ranks->rank()));
+    auto data = datasetOf({{"image", DLC_F32, {16, 1, 4, 4}, images.data()},
+                           {"label", DLC_I32, {16}, labels.data()}})
+                    .take();
+    differences[ranks->rank()] = run->evaluate(data).status().message();
+    labels.assign(16, 1);
+    EXPECT_TRUE(run->evaluate(data).ok());
+  });
+  EXPECT_EQ(refusals[0], folder.path("small.so") +
+                             ": was compiled without --data-parallel, and there are 2 ranks");
+  EXPECT_EQ(refusals[1], refusals[0]);
+  EXPECT_TRUE(differences[0].starts_with("the ranks differ: rank 1 has test data of 16 samples, "))
+      << differences[0];
+  EXPECT_EQ(differences[1], differences[0]);
 }
 
 // Where they differ all fail alike, and one of them has a line to say before any other ends.
