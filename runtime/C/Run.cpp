@@ -180,12 +180,16 @@ Result<RunOptions> optionsOf(const dlc_options &options,
   taken.device.name = textOf(options.device);
   taken.device.threads = options.threads;
   taken.data = textOf(options.data);
+  taken.testData = textOf(options.test_data);
   DLC_TRY_ASSIGN(train, datasetFrom(options.train, options.train_count, "`train`"));
   DLC_TRY_ASSIGN(test, datasetFrom(options.test, options.test_count, "`test`"));
   taken.train = std::move(train);
   taken.test = std::move(test);
   taken.batches = batchesOf(options, occupancy);
   taken.augment = {.crop = options.augment_crop, .flip = options.augment_flip != 0};
+  taken.load.workers = options.load_workers;
+  if (options.load_ahead != 0)
+    taken.load.ahead = options.load_ahead;
   if (options.seed != 0 || options.seed_given != 0)
     taken.seed = options.seed;
   taken.epochs = unlessZero(options.epochs);
@@ -199,6 +203,7 @@ Result<RunOptions> optionsOf(const dlc_options &options,
   taken.resume = options.resume != 0;
   taken.overwrite = options.overwrite != 0;
   taken.initFrom = textOf(options.init_from);
+  taken.weights = textOf(options.weights);
   taken.checkRanks = options.check_ranks;
   taken.log = logOf(options.log, options.user);
   return taken;

@@ -189,7 +189,7 @@ typedef struct dlc_options {
    * `data` of the arrays stays until the run is freed, and what is changed there is trained on. */
   const dlc_array *train;
   size_t train_count;
-  /* The same for evaluation, in the place of the test data of `data`. */
+  /* The same for evaluation, in the place of the test data of `data` and of `test_data`. */
   const dlc_array *test;
   size_t test_count;
   /* Batches that the program makes, in the place of training data. */
@@ -215,6 +215,16 @@ typedef struct dlc_options {
   dlc_log log;          /* hears what there is to say until the run is freed */
 
   int seed_given; /* whether `seed` is given where it is 0, so that no other is resumed */
+
+  /* How samples become batches beside the training; no bit depends on it. */
+  uint32_t load_workers; /* threads; 0: one for samples that lie in memory, else one for two
+                            processors */
+  uint32_t load_ahead;   /* batches that are made ahead of the one that is trained on, beside one of
+                            each worker; 0: 3 */
+
+  const char *test_data; /* test data alone, in the place of those of `data`, as that has them */
+  const char *weights;   /* a file whose weights the run begins with, as dlc_run_load() takes them:
+                            to evaluate or to infer */
 } dlc_options;
 
 /* Loads the module, opens the device, initialises or resumes, and checks all that can be checked

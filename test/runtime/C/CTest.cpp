@@ -657,6 +657,36 @@ TEST(C, TakesASeedOfZero) {
   EXPECT_EQ(progress.seed, 5u);
 }
 
+// However samples are put together beside the training, the weights are the same.
+TEST(C, LoadsOnThreads) {
+  Folder folder;
+  dlc_options options = folder.options();
+  const Opened one(options);
+  ASSERT_EQ(dlc_run_train(one, nullptr), DLC_OK) << dlc_message();
+  options.load_workers = 3;
+  options.load_ahead = 1;
+  const Opened run(options);
+  ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+  EXPECT_EQ(weightsOf(run), weightsOf(one));
+}
+
+// What is needed to evaluate what was trained.
+TEST(C, EvaluatesWeights) {
+  Folder folder;
+  const std::string checkpoint = folder.path("c.safetensors");
+  dlc_options options = folder.options();
+  options.checkpoint = checkpoint.c_str();
+  const Opened trained(options);
+  ASSERT_EQ(dlc_run_train(trained, nullptr), DLC_OK) << dlc_message();
+  options = folder.options();
+  options.test_data = std::exchange(options.data, nullptr);
+  options.weights = checkpoint.c_str();
+  const Opened run(options);
+  EXPECT_EQ(weightsOf(run), weightsOf(trained));
+  ASSERT_EQ(dlc_run_evaluate(run, nullptr, 0), DLC_OK) << dlc_message();
+  EXPECT_EQ(metric(run, DLC_REPORT_TEST, "loss"), metric(trained, DLC_REPORT_TEST, "loss"));
+}
+
 // The folder of the checkpoint is gone until the first one has failed.
 TEST(C, HearsOfCheckpoints) {
   Folder folder;
