@@ -91,9 +91,13 @@ class Run:
       resume             go on where `checkpoint` ends
       overwrite          replace a `checkpoint` that is there
       init_from          a file of weights to begin with, as far as it has those of the model
+      weights            a file whose weights the run begins with, as load() takes them: to evaluate or to predict
       augment            what happens to training images by chance: {"crop": pixels, "flip": True}
       overrides          settings in the place of the module's: {"optimizer.learning_rate": 0.1}
       ranks              who trains together: Ranks, launched_ranks(), or a communicator of mpi4py
+      load_workers       threads that put batches together beside the training; default: one for samples in memory, else one for two
+                         processors. No bit depends on it
+      load_ahead         batches that are made ahead of the one that is trained on; default: 3
       check_ranks        compare the parameters of all ranks each so many batches; without it before checkpoints alone
       log                hears what there is to say: a logging.Logger, or a function of a level and a line; default: the logger "dlc"
 
@@ -108,8 +112,10 @@ class Run:
                  test: str | Arrays | None = None, batches_per_epoch: int | None = None, seed: int | None = None,
                  threads: int | None = None, device: str | None = None, epochs: int | None = None, steps: int | None = None,
                  checkpoint: str | os.PathLike[str] | None = None, checkpoint_every: int | None = None, resume: bool = False,
-                 overwrite: bool = False, init_from: str | os.PathLike[str] | None = None, augment: Mapping[str, Any] | None = None,
-                 overrides: Mapping[str, float] | None = None, ranks: Any = None, check_ranks: int | None = None, log: Log = None):
+                 overwrite: bool = False, init_from: str | os.PathLike[str] | None = None,
+                 weights: str | os.PathLike[str] | None = None, augment: Mapping[str, Any] | None = None,
+                 overrides: Mapping[str, float] | None = None, load_workers: int | None = None, load_ahead: int | None = None,
+                 ranks: Any = None, check_ranks: int | None = None, log: Log = None):
         fill = None
         if data is not None and not isinstance(data, (str, Mapping)):
             if callable(data):
@@ -132,7 +138,9 @@ class Run:
             seed=_count_or_none("seed", seed), threads=_count("threads", threads or 0), device=device or "",
             epochs=_count_or_none("epochs", epochs), steps=_count_or_none("steps", steps), checkpoint=checkpoint or "",
             checkpoint_every=_count("checkpoint_every", checkpoint_every or 0), resume=bool(resume), overwrite=bool(overwrite),
-            init_from=init_from or "", crop=crop, flip=flip, overrides=dict(overrides or {}), ranks=self.ranks and self.ranks._ranks,
+            init_from=init_from or "", weights=weights or "", crop=crop, flip=flip, overrides=dict(overrides or {}),
+            load_workers=_count_or_none("load_workers", load_workers), load_ahead=_count_or_none("load_ahead", load_ahead),
+            ranks=self.ranks and self.ranks._ranks,
             check_ranks=_count("check_ranks", check_ranks or 0), log=log_of(log))
         self.parameters = Parameters(self._run)
 

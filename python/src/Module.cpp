@@ -78,11 +78,11 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
              uint64_t batchesPerEpoch, std::string device, unsigned threads, Number seed,
              Number epochs, Number steps, std::map<std::string, double> overrides,
              const path &checkpoint, uint64_t checkpointEvery, bool resume, bool overwrite,
-             const path &initFrom, unsigned crop, bool flip, std::shared_ptr<Ranks> ranks,
-             uint64_t checkRanks, nb::object log) {
+             const path &initFrom, const path &weights, unsigned crop, bool flip,
+             std::optional<unsigned> loadWorkers, std::optional<unsigned> loadAhead,
+             std::shared_ptr<Ranks> ranks, uint64_t checkRanks, nb::object log) {
   RunOptions options{.module = module,
                      .device = {.name = std::move(device), .threads = threads},
-                     .test = datasetOf(test, "`test`"),
                      .augment = {.crop = crop, .flip = flip},
                      .seed = seed,
                      .epochs = epochs,
@@ -93,11 +93,16 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
                      .resume = resume,
                      .overwrite = overwrite,
                      .initFrom = initFrom,
+                     .weights = weights,
                      .ranks = std::move(ranks),
                      .checkRanks = checkRanks};
   options.batches.perEpoch = batchesPerEpoch;
+  options.load.workers = loadWorkers.value_or(options.load.workers);
+  options.load.ahead = loadAhead.value_or(options.load.ahead);
   if (!nb::try_cast(data, options.data))
     options.train = datasetOf(data, "`data`");
+  if (!nb::try_cast(test, options.testData))
+    options.test = datasetOf(test, "`test`");
   new (self) Run(std::move(options), std::move(fill), std::move(log));
 }
 
@@ -120,8 +125,9 @@ void define(nb::module_ &module) {
       .def("__init__", &openRun, nb::kw_only(), "module"_a, "data"_a.none(), "test"_a.none(),
            "fill"_a.none(), "batches_per_epoch"_a, "device"_a, "threads"_a, "seed"_a.none(),
            "epochs"_a.none(), "steps"_a.none(), "overrides"_a, "checkpoint"_a, "checkpoint_every"_a,
-           "resume"_a, "overwrite"_a, "init_from"_a, "crop"_a, "flip"_a, "ranks"_a.none(),
-           "check_ranks"_a, "log"_a.none())
+           "resume"_a, "overwrite"_a, "init_from"_a, "weights"_a, "crop"_a, "flip"_a,
+           "load_workers"_a.none(), "load_ahead"_a.none(), "ranks"_a.none(), "check_ranks"_a,
+           "log"_a.none())
       .def("train", &Run::train, "callback"_a.none(), "progress"_a.none(), "epochs"_a.none())
       .def("step", &Run::step, "batch"_a)
       .def("evaluate", &Run::evaluate, "data"_a.none())

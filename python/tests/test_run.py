@@ -46,6 +46,17 @@ class Train(Case):
         self.assertEqual(run.evaluate(samples(30, seed=1))["loss"], report["loss"])
         self.assertNotEqual(run.evaluate(samples(30, seed=2))["loss"], report["loss"])
 
+    def test_no_bit_depends_on_how_it_is_loaded(self):
+        run, other = self.run_of(samples()), self.run_of(samples(), load_workers=3, load_ahead=1)
+        run.train(progress=False)
+        other.train(progress=False)
+        self.assertEqual(run.weights.tobytes(), other.weights.tobytes())
+
+    def test_a_description_of_test_data_alone(self):
+        numpy.savez(self.folder / "d.npz", **samples(30, seed=1))
+        run = self.run_of(test=f"npz:{self.folder}/d.npz")
+        self.assertEqual(run.evaluate()["loss"], self.run_of(test=samples(30, seed=1)).evaluate()["loss"])
+
     def test_bytes_are_numbers_from_0_to_1(self):
         data = samples()
         whole = (data["image"] * 255).astype(numpy.uint8)
@@ -183,8 +194,9 @@ class Keep(Case):
         self.assertNotEqual(other.weights.tobytes(), run.weights.tobytes())
         other.load(self.folder / "c.safetensors")
         self.assertEqual(other.weights.tobytes(), run.weights.tobytes())
-        third = self.run_of(init_from=self.folder / "c.safetensors")
-        self.assertEqual(third.weights.tobytes(), run.weights.tobytes())
+        for name in ("init_from", "weights"):
+            third = self.run_of(**{name: self.folder / "c.safetensors"})
+            self.assertEqual(third.weights.tobytes(), run.weights.tobytes())
 
     def test_parameters(self):
         run = self.run_of()
