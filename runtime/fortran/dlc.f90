@@ -35,6 +35,8 @@ module dlc
   !> Of arrays.
   integer, parameter, public :: DLC_F32 = 1, DLC_F64 = 2, DLC_BF16 = 3, DLC_F16 = 4, DLC_I32 = 5, &
       DLC_I64 = 6, DLC_U8 = 7, DLC_BOOL = 8
+  !> Beside the dtype of an array that lies on the CUDA device of the run: see c.h.
+  integer, parameter, public :: DLC_ON_DEVICE = 65536
   integer, parameter, public :: DLC_MAX_RANK = 8, DLC_MAX_NAME = 256
   integer, parameter :: longest_message = 1100
   !> Of variables.
@@ -49,7 +51,7 @@ module dlc
 
   !> An array of the program's under the name that the model has for it. dlc_array('image', x) makes
   !> one of a real or integer array of rank 1 to 5; of integer(c_int8_t) it is u8. Others, such as
-  !> bf16, set the components.
+  !> bf16, set the components; so does what lies on the device: x%dtype = x%dtype + DLC_ON_DEVICE.
   type :: dlc_array
     character(DLC_MAX_NAME) :: name = ''
     integer :: dtype = 0, rank = 0
@@ -131,6 +133,8 @@ module dlc
     procedure :: predict => run_predict
     procedure :: save => run_save
     procedure :: load => run_load
+    procedure :: cuda_device => run_cuda_device
+    procedure :: set_stream => run_set_stream
     procedure :: set => run_set
     procedure :: progress => run_progress
     procedure :: metric => run_metric
@@ -220,6 +224,8 @@ module dlc
     integer(c_int64_t) :: check_ranks = 0
     type(c_funptr) :: log = c_null_funptr
     integer(c_int) :: seed_given = 0
+    integer(c_int32_t) :: load_workers = 0, load_ahead = 0
+    type(c_ptr) :: test_data = c_null_ptr, weights = c_null_ptr
   end type
 
   type, bind(C) :: c_observer
@@ -340,6 +346,15 @@ module dlc
       type(c_ptr), value :: run
       character(c_char), intent(in) :: path(*)
     end function
+    integer(c_int) function c_run_cuda_device(run, device) bind(C, name='dlc_run_cuda_device')
+      import c_int, c_ptr
+      type(c_ptr), value :: run
+      integer(c_int), intent(inout) :: device
+    end function
+    integer(c_int) function c_run_set_stream(run, stream) bind(C, name='dlc_run_set_stream')
+      import c_int, c_ptr
+      type(c_ptr), value :: run, stream
+    end function
     integer(c_int) function c_run_set(run, setting, value) bind(C, name='dlc_run_set')
       import c_int, c_ptr, c_char, c_double
       type(c_ptr), value :: run
@@ -430,8 +445,20 @@ module dlc
       type(c_ptr), value :: run, weights
       integer(c_int64_t), value :: bytes
     end function
+    integer(c_int) function c_run_read_device_weights(run, weights, bytes) &
+        bind(C, name='dlc_run_read_device_weights')
+      import c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: run, weights
+      integer(c_int64_t), value :: bytes
+    end function
     integer(c_int) function c_run_write_weights(run, weights, bytes) &
         bind(C, name='dlc_run_write_weights')
+      import c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: run, weights
+      integer(c_int64_t), value :: bytes
+    end function
+    integer(c_int) function c_run_write_device_weights(run, weights, bytes) &
+        bind(C, name='dlc_run_write_device_weights')
       import c_int, c_ptr, c_int64_t
       type(c_ptr), value :: run, weights
       integer(c_int64_t), value :: bytes
@@ -762,12 +789,13 @@ contains
   subroutine run_open(self, module, device, threads, data, train, test, batches, &
                       batches_per_epoch, augment_crop, augment_flip, seed, epochs, steps, &
                       overrides, checkpoint, checkpoint_every, resume, overwrite, init_from, &
-                      ranks, check_ranks, log, stat, message)
+                      ranks, check_ranks, log, load_workers, load_ahead, test_data, weights, &
+                      stat, message)
     class(dlc_run), intent(inout) :: self
     character(*), intent(in) :: module
-    character(*), intent(in), optional :: device, data, checkpoint, init_from
+    character(*), intent(in), optional :: device, data, checkpoint, init_from, test_data, weights
     integer, intent(in), optional :: threads, batches_per_epoch, augment_crop, seed, epochs, &
-        steps, checkpoint_every, check_ranks
+        steps, checkpoint_every, check_ranks, load_workers, load_ahead
     type(dlc_array), intent(in), optional :: train(:), test(:)
     class(dlc_batches), intent(inout), target, optional :: batches
     logical, intent(in), optional :: augment_flip, resume, overwrite
@@ -777,7 +805,8 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: message
     type(c_options) :: options
-    type(c_text), target :: module_text, device_text, data_text, checkpoint_text, init_from_text
+    type(c_text), target :: module_text, device_text, data_text, checkpoint_text, init_from_text, &
+        test_text, weights_text
     type(c_arrays), target :: training, testing
     type(c_overrides), target :: settings
     integer(c_int) :: status
@@ -791,6 +820,8 @@ contains
     options%data = kept(data_text, data)
     options%checkpoint = kept(checkpoint_text, checkpoint)
     options%init_from = kept(init_from_text, init_from)
+    options%test_data = kept(test_text, test_data)
+    options%weights = kept(weights_text, weights)
     options%threads = int(given(threads), c_int32_t)
     options%augment_crop = int(given(augment_crop), c_int32_t)
     options%augment_flip = is_set(augment_flip)
@@ -803,6 +834,8 @@ contains
     options%steps = given(steps)
     options%checkpoint_every = given(checkpoint_every)
     options%check_ranks = given(check_ranks)
+    options%load_workers = int(given(load_workers), c_int32_t)
+    options%load_ahead = int(given(load_ahead), c_int32_t)
     if (present(train)) then
       if (.not. take(train, training, stat, message)) return
       options%train = c_loc(training%all)
@@ -937,6 +970,27 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: message
     call settle(c_run_load(self%handle, for_c(path)), stat, message)
+  end subroutine
+
+  !> The number of the CUDA device that the run is on, from 0; -1 on the CPU and on SIMT.
+  integer function run_cuda_device(self, stat, message) result(device)
+    class(dlc_run), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: message
+    integer(c_int) :: found
+    found = -1
+    call settle(c_run_cuda_device(self%handle, found), stat, message)
+    device = int(found)
+  end function
+
+  !> The program's stream on that device, a cudaStream_t; c_null_ptr, as at first, is CUDA's default
+  !> stream.
+  subroutine run_set_stream(self, stream, stat, message)
+    class(dlc_run), intent(in) :: self
+    type(c_ptr), intent(in) :: stream
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: message
+    call settle(c_run_set_stream(self%handle, stream), stat, message)
   end subroutine
 
   !> call run%set('optimizer.learning_rate', 0.01d0)
@@ -1113,8 +1167,14 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: message
     type(c_arrays), target :: taken
+    integer(c_int) :: status
     if (.not. take([weights], taken, stat, message)) return
-    call settle(c_run_read_weights(self%handle, weights%data, bytes_of(weights)), stat, message)
+    if (on_device(weights)) then
+      status = c_run_read_device_weights(self%handle, weights%data, bytes_of(weights))
+    else
+      status = c_run_read_weights(self%handle, weights%data, bytes_of(weights))
+    end if
+    call settle(status, stat, message)
   end subroutine
 
   subroutine run_write_weights(self, weights, stat, message)
@@ -1123,8 +1183,14 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: message
     type(c_arrays), target :: taken
+    integer(c_int) :: status
     if (.not. take([weights], taken, stat, message)) return
-    call settle(c_run_write_weights(self%handle, weights%data, bytes_of(weights)), stat, message)
+    if (on_device(weights)) then
+      status = c_run_write_device_weights(self%handle, weights%data, bytes_of(weights))
+    else
+      status = c_run_write_weights(self%handle, weights%data, bytes_of(weights))
+    end if
+    call settle(status, stat, message)
   end subroutine
 
   !> Their mean over the ranks, each counting `weight` times, or once.
@@ -1185,7 +1251,12 @@ contains
   integer(c_int64_t) function bytes_of(array) result(bytes)
     type(dlc_array), intent(in) :: array
     integer, parameter :: sizes(8) = [4, 8, 2, 2, 4, 8, 1, 1]
-    bytes = sizes(array%dtype)*product(array%shape(:array%rank))
+    bytes = sizes(iand(array%dtype, not(DLC_ON_DEVICE)))*product(array%shape(:array%rank))
+  end function
+
+  logical function on_device(array)
+    type(dlc_array), intent(in) :: array
+    on_device = iand(array%dtype, DLC_ON_DEVICE) /= 0
   end function
 
   ! ------------------------------------------------------------------------------------------------

@@ -129,6 +129,7 @@ program everything
   integer(c_int32_t), target :: label(8), labels(80), whole(4)
   real(c_double), target :: doubled(4, 4, 1, 80)
   real(c_double), allocatable :: table(:, :)
+  real(c_double) :: loss
   integer :: stat, role, i
   call get_command_argument(1, folder)
   module = trim(folder)//'/small.so'
@@ -234,10 +235,52 @@ program everything
   print '(a, i0, 1x, a)', 'open: ', stat, trim(message)
   call run%close()
 
+  ! However samples are loaded the weights are the same; and they are evaluated without training.
+  call run%open(module, data='idx:'//trim(folder)//'/data', epochs=1, checkpoint=trim(folder)//'/loaded')
+  call run%train()
+  call run%read_weights(dlc_array('weights', weights))
+  loss = run%metric('loss', DLC_REPORT_TEST)
+  call run%close()
+  call run%open(module, data='idx:'//trim(folder)//'/data', epochs=1, load_workers=3, load_ahead=1)
+  call run%train()
+  call run%read_weights(dlc_array('weights', again))
+  call run%close()
+  call run%open(module, test_data='idx:'//trim(folder)//'/data', weights=trim(folder)//'/loaded')
+  call run%evaluate()
+  print '(a, l1, 1x, l1)', 'loaded ', .not. any(abs(again - weights) > 0), &
+      .not. abs(run%metric('loss', DLC_REPORT_TEST) - loss) > 0
+  call run%close()
+
+  ! Memory of the device, on the stand-in for one: it is the host's, and no stream is looked at.
+  call run%open(trim(folder)//'/simt.so', device='simt', seed=1)
+  call run%step([dlc_array('image', image), dlc_array('label', label)])
+  call run%read_weights(dlc_array('weights', weights))
+  call run%close()
+  call run%open(trim(folder)//'/simt.so', device='simt', seed=1)
+  call run%set_stream(c_loc(weights))
+  call run%set_stream(c_null_ptr)
+  call run%step([there(dlc_array('image', image)), there(dlc_array('label', label))])
+  call run%read_weights(there(dlc_array('weights', again)))
+  print '(a, i0, 1x, l1)', 'device ', run%cuda_device(), .not. any(abs(again - weights) > 0)
+  again = 0
+  call run%write_weights(there(dlc_array('weights', again)))
+  call run%read_variable(there(dlc_array('linear1.bias', bias)))
+  print '(a, l1)', 'written ', .not. any(abs(bias) > 0)
+  call run%evaluate([there(dlc_array('image', image)), there(dlc_array('label', label))], stat, message)
+  print '(a, i0, 1x, a)', 'there: ', stat, trim(message)
+  call run%close()
+
   ! Without stat it ends here.
   call run%open(trim(folder)//'/none.so')
 
 contains
+
+  !> The array, said to lie on the device.
+  type(dlc_array) function there(array)
+    type(dlc_array), intent(in) :: array
+    there = array
+    there%dtype = there%dtype + DLC_ON_DEVICE
+  end function
 
   subroutine hears(fails_at, stops_at, removes)
     integer, intent(in) :: fails_at, stops_at
