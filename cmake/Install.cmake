@@ -1,5 +1,5 @@
-# What `cmake --install` puts where. Components: runtime (libdlc.so.0), mpi and cuda (the plugins that it and dlc-run open), tools
-# (dlc-run), development (headers, libdlc.a, what find_package and pkg-config read), compiler (dlc, its standard library, make-digits).
+# What `cmake --install` puts where. Components: runtime (libdlc.so.0), images, mpi and cuda (the plugins that it and dlc-run open),
+# tools (dlc-run), development (headers, libdlc.a, what find_package and pkg-config read), compiler (dlc, its standard library, make-digits).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -23,7 +23,7 @@ function(dlc_install_runtime)
   install(TARGETS libdlc EXPORT dlcTargets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
   install(TARGETS libdlc-static EXPORT dlcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-  foreach(plugin mpi cuda)
+  foreach(plugin images mpi cuda)
     if(TARGET dlc_${plugin})
       install(TARGETS dlc_${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${plugin})
     endif()

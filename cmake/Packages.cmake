@@ -37,6 +37,12 @@ dlc_package(development libdlc-dev libdevel "libdlc0 (= ${PROJECT_VERSION})" "he
   "What a program needs to train and run neural networks in itself: headers,\nwhat CMake and pkg-config read, and libdlc.a."
   nlohmann-json xxHash)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libminizip-dev, zlib1g-dev")
+if(TARGET dlc_images)
+  dlc_package(images libdlc-images libs "${old_systems}" "pictures as training data for the runtime of dlc"
+    "libdlc0 and dlc-run open it to decode JPEG, PNG and WebP."
+    libjpeg-turbo libpng libwebp zlib libstdc++)
+  set(CPACK_DEBIAN_IMAGES_PACKAGE_ENHANCES "libdlc0, dlc-run")
+endif()
 if(TARGET dlc_cuda)
   dlc_package(cuda libdlc-cuda libs "${old_systems}" "CUDA devices for the runtime of dlc"
     "libdlc0 and dlc-run open it for modules that were compiled for CUDA. The\ndriver and, where a module calls them, cuBLASLt, cuDNN and NCCL are NVIDIA's."

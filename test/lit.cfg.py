@@ -54,6 +54,10 @@ for feature, path in [("cudnn", "lib64/libcudnn.so.9"), ("nvrtc", "lib64/libnvrt
         lit_config.note(f"{feature}: no toolkit with {path}, the tests that need it are left out")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_cuda.so")):
     config.available_features.add("cuda-toolkit")
+if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_images.so")):
+    config.available_features.add("images")
+else:
+    lit_config.note("images: no libdlc_images.so, the tests with pictures are left out; scripts/install-deps.sh brings what it needs")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_mpi.so")) and shutil.which("mpirun", path=config.environment["PATH"]):
     config.available_features.add("mpi")
 else:

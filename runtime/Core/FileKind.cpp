@@ -32,6 +32,8 @@ constexpr Magic magics[] = {
     {"ustar", "a tar archive", 257},
     {"\x89PNG", "a picture (PNG)"},
     {"\xff\xd8\xff", "a picture (JPEG)"},
+    {"GIF8", "a picture (GIF)"},
+    {"WEBP", "a picture (WebP)", 8},
     {"GGUF", "a GGUF file"},
     {"PAR1", "a Parquet file"},
     {"\0\0\x08\1"sv, "an IDX file, as MNIST's are"},

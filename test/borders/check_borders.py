@@ -9,6 +9,7 @@ import sys
 COMPILER_LIBRARIES = ("mlir/", "llvm/", "llvm-c/", "lld/", "clang/")
 CUDA = ("cuda", "cudnn", "cublas", "nccl", "nvrtc", "nvJitLink")
 MPI = ("mpi.h", "mpi-ext.h")
+PICTURES = ("jpeglib.h", "jerror.h", "png.h", "webp/")
 
 # part -> folders of the project that it may include from (itself always); None: anything.
 MAY_INCLUDE = {
@@ -51,6 +52,8 @@ def allowed(part, path, include):
         return path.startswith(("runtime/Device/CUDA/", "codegen/CUDA/")) or part in ("bench", "test")
     if name in MPI:
         return path.startswith("runtime/Collectives/") or part in ("bench", "test")
+    if include.startswith(PICTURES):
+        return path.startswith("runtime/Data/Pictures/") or part in ("bench", "test")
     if not include.startswith(OURS) or MAY_INCLUDE[part] is None:
         return True
     return any(include == p or include.startswith(p + "/") for p in (part, *MAY_INCLUDE[part]))

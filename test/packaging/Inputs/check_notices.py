@@ -16,13 +16,16 @@ PARTS = {
     "xxHash": ("XXH3_", "Yann Collet"),
     "zlib": (" inflateInit2_$", "Jean-loup Gailly"),
     "minizip": (" unzOpen64$", "Gilles Vollant"),
+    "libjpeg-turbo": (" jpeg_read_header$", "libjpeg-turbo"),
+    "libpng": (" png_read_info$", "libpng"),
+    "libwebp": (" WebPDecode$", "Google"),
     "libstdc++": (" _ZSt17__throw_bad_allocv$", "GCC RUNTIME LIBRARY EXCEPTION"),
     "LLD": ("_ZN3lld3elf", "LLVM Exceptions"),
     "cudart": (" cudaGetErrorString$", "NVIDIA"),
 }
 OBJECTS = {
     "dlc": ["bin/dlc", "bin/make-digits"], "dlc-run": ["bin/dlc-run"], "libdlc0": ["lib/libdlc.so"], "libdlc-dev": ["lib/libdlc.a"],
-    "libdlc-mpi": ["lib/libdlc_mpi.so"], "libdlc-cuda": ["lib/libdlc_cuda.so"],
+    "libdlc-images": ["lib/libdlc_images.so"], "libdlc-mpi": ["lib/libdlc_mpi.so"], "libdlc-cuda": ["lib/libdlc_cuda.so"],
 }
 HEADING = re.compile(r"^(\S+), parts of which are in this package$", re.M)
 

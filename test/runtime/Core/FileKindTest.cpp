@@ -39,6 +39,8 @@ TEST(FileKind, CallsFilesByTheirNames) {
   EXPECT_EQ(kindOf("\0\0\x08\3\0\0\0\5"s), "an IDX file, as MNIST's are");
   EXPECT_EQ(kindOf("\x09\0\0\0\0\0\0\0{\"a\": 1}"s), "a safetensors file");
   EXPECT_EQ(kindOf(std::string(257, '\0') + "ustar"), "a tar archive");
+  EXPECT_EQ(kindOf("GIF89a\1\0"s), "a picture (GIF)");
+  EXPECT_EQ(kindOf("RIFF\1\0\0\0WEBPVP8 "s), "a picture (WebP)");
   EXPECT_EQ(kindOf(" {\"a\": 1}\n"), "JSON");
   EXPECT_EQ(kindOf("model Net {\n\treturn x\r\n}"), "text");
 }

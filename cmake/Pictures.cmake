@@ -1,0 +1,23 @@
+# Finds the libraries that decode pictures: dlc_picture_libraries, where libjpeg-turbo, libpng and libwebp are all there. Static, so that
+# libdlc_images.so needs nothing where it runs and meets no other libjpeg in the program that opens it; shared where there is no archive.
+find_path(DLC_JPEG_HEADERS jpeglib.h)
+find_path(DLC_PNG_HEADERS png.h)
+find_path(DLC_WEBP_HEADERS webp/decode.h)
+foreach(library jpeg png16 webp)
+  string(TOUPPER DLC_LIB${library} variable)
+  find_library(${variable} NAMES lib${library}.a ${library})
+  mark_as_advanced(${variable})
+endforeach()
+mark_as_advanced(DLC_JPEG_HEADERS DLC_PNG_HEADERS DLC_WEBP_HEADERS)
+set(cropping "")
+if(DLC_JPEG_HEADERS)
+  # Which the first libjpeg, of IJG, has not.
+  file(STRINGS ${DLC_JPEG_HEADERS}/jpeglib.h cropping REGEX jpeg_crop_scanline)
+endif()
+if(cropping AND DLC_LIBJPEG AND DLC_PNG_HEADERS AND DLC_LIBPNG16 AND DLC_WEBP_HEADERS AND DLC_LIBWEBP)
+  add_library(dlc_picture_libraries INTERFACE)
+  target_include_directories(dlc_picture_libraries SYSTEM INTERFACE ${DLC_JPEG_HEADERS} ${DLC_PNG_HEADERS} ${DLC_WEBP_HEADERS})
+  target_link_libraries(dlc_picture_libraries INTERFACE ${DLC_LIBJPEG} ${DLC_LIBPNG16} ${DLC_LIBWEBP} ${DLC_ZLIB} m)
+else()
+  message(STATUS "libdlc_images.so left out: no libjpeg-turbo, libpng or libwebp; scripts/install-deps.sh brings them")
+endif()

@@ -1,0 +1,32 @@
+// The border to libdlc_images.so, the only thing that links decoders of pictures: a table behind
+// one exported symbol. The plugin is built from the same sources as its host, so C++ may cross.
+#ifndef DLC_RUNTIME_DATA_PICTURES_PLUGIN_H
+#define DLC_RUNTIME_DATA_PICTURES_PLUGIN_H
+
+#include "dlc/data.h"
+
+namespace dlc::runtime {
+
+/// The file's bytes, JPEG, PNG or WebP by how they begin, as 1 or 3 channels: from grey to colours
+/// and back as Pillow does. Otherwise as Dataset::readPicture(), but that the file is not named in
+/// a failure.
+using PictureDecoder = Result<PictureRegion> (*)(std::span<const std::byte> file, uint32_t channels,
+                                                 const PictureChooser &choose, Picture &picture);
+
+/// Opens libdlc_images.so. Fails with Unsupported if it is not there.
+Result<PictureDecoder> openPictureDecoder();
+
+/// Changes with every change of PictureDecoder and of what it takes.
+inline constexpr uint32_t imagesPluginVersion = 1;
+
+struct ImagesPlugin {
+  uint32_t version;
+  PictureDecoder decode;
+};
+
+using ImagesPluginQuery = const ImagesPlugin *(*)();
+inline constexpr const char *imagesPluginSymbol = "dlc_images_plugin";
+
+} // namespace dlc::runtime
+
+#endif
