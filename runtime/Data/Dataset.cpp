@@ -4,6 +4,8 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Data/ArrayDataset.h"
 #include "runtime/Data/CifarDataset.h"
+#include "runtime/Data/Formats/ImageFolder.h"
+#include "runtime/Data/Formats/ImageList.h"
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/TextDataset.h"
 #include "runtime/Data/TokenDataset.h"
@@ -51,6 +53,9 @@ constexpr Format formats[] = {
      "files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"},
     {"cifar:", cifarFiles, hasCifarSplit, openAll<openCifarDataset>,
      "file test_batch.bin or test.bin"},
+    {"images:", imageFolderFiles, hasImageFolderSplit, openImageFolder, "folder val or test"},
+    {"list:", imageListFiles, hasImageListSplit, openImageList,
+     "file val.txt or test.txt in a folder"},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"text:", oneFile, isThere, openText<TextUnit::Characters>, testText},
@@ -97,10 +102,17 @@ Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_
 
 bool isInMemory(const Dataset &dataset) {
   const std::vector<DatasetField> &fields = dataset.fields();
+  if (std::ranges::any_of(fields, &DatasetField::pictures))
+    return false;
   const auto first = std::ranges::find_if(
       fields, [](const DatasetField &field) { return sampleBytes(field) != 0; });
   return dataset.size() == 0 || first == fields.end() ||
          dataset.sample(0, static_cast<size_t>(first - fields.begin())) != nullptr;
+}
+
+bool arePictures(const std::string &description) {
+  const Format *format = findFormat(description);
+  return format && (format->open == openImageFolder || format->open == openImageList);
 }
 
 bool hasSplit(const std::string &description, Split split) {
@@ -131,8 +143,11 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
   struct stat info;
   std::string hint;
   if (stat(description.c_str(), &info) == 0) {
+    const bool hasFolderOfLists = S_ISDIR(info.st_mode) && hasImageListSplit(description, split);
     hint = concat("; did you mean '",
                   hasCifarSplit(description, split)       ? "cifar:"
+                  : isImageFolder(description)            ? "images:"
+                  : hasFolderOfLists                      ? "list:"
                   : S_ISDIR(info.st_mode)                 ? "idx:"
                   : description.ends_with(".npz")         ? "npz:"
                   : description.ends_with(".safetensors") ? "safetensors:"
@@ -141,8 +156,8 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
   }
   return invalid(
       "data '", description,
-      "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, words:FILE or "
-      "tokens:FILE",
+      "': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, npz:FILE, "
+      "text:FILE, words:FILE or tokens:FILE",
       hint);
 }
 

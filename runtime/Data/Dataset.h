@@ -16,6 +16,9 @@ Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_
 /// Whether samples lie in memory, where all of them may be looked at before the first batch.
 bool isInMemory(const Dataset &dataset);
 
+/// Whether a description is one of pictures, whose channels are those of an input.
+bool arePictures(const std::string &description);
+
 /// Whether any of a split's files is there, whatever is in it.
 bool hasSplit(const std::string &description, Split split);
 

@@ -63,6 +63,23 @@ Status agree(Transport &ranks, const Status &own, const Facts &facts) {
   return differences.empty() ? Status() : invalid("the ranks differ: ", differences);
 }
 
+/// A hash of a field of a sample; of a picture as it is when it is decoded as small as can be.
+static Status hashSample(const Dataset &dataset, uint64_t sample, size_t field,
+                         std::vector<std::byte> &room, uint8_t *hash) {
+  if (dataset.fields()[field].pictures) {
+    auto all = [](uint32_t height, uint32_t width) {
+      return PictureRequest{{0, 0, double(height), double(width)}, 1, 1};
+    };
+    Picture picture;
+    DLC_TRY(dataset.readPicture(sample, field, all, picture).takeStatus());
+    hashBytes(std::as_bytes(std::span(picture.bytes)), hash);
+    return {};
+  }
+  DLC_TRY_ASSIGN(content, sampleAt(dataset, sample, field, room));
+  hashBytes(std::span(content, sampleBytes(dataset.fields()[field])), hash);
+  return {};
+}
+
 Result<std::string> describeSamples(const Dataset &dataset) {
   const uint64_t most = isInMemory(dataset) ? 4096 : 64;
   const uint64_t count = std::min(most, dataset.size());
@@ -73,9 +90,7 @@ Result<std::string> describeSamples(const Dataset &dataset) {
       // i * size / count without an overflow of the product.
       const uint64_t sample = i * (dataset.size() / count) + i * (dataset.size() % count) / count;
       hashes.resize(hashes.size() + 16);
-      DLC_TRY_ASSIGN(content, sampleAt(dataset, sample, field, room));
-      hashBytes(std::span(content, sampleBytes(dataset.fields()[field])),
-                hashes.data() + hashes.size() - 16);
+      DLC_TRY(hashSample(dataset, sample, field, room, hashes.data() + hashes.size() - 16));
     }
   uint8_t hash[16];
   hashBytes(std::as_bytes(std::span(hashes)), hash);

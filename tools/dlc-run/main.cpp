@@ -58,9 +58,10 @@ struct CommandLine {
 };
 
 constexpr const char *dataText =
-    "idx:DIR, cifar:DIR; safetensors:, npz:, text:, words: or tokens:FILE";
+    "idx:DIR, cifar:DIR, images:DIR, list:FILE; safetensors:, npz:, text:, words: or tokens:FILE";
 
-constexpr const char *inferDataText = "idx:DIR, cifar:DIR, safetensors:FILE or npz:FILE";
+constexpr const char *inferDataText =
+    "idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE or npz:FILE";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);

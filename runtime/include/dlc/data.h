@@ -89,6 +89,8 @@ public:
   virtual const std::vector<DatasetField> &fields() const = 0;
   /// Null for what is no file of arrays.
   virtual const ArrayNames *arrayNames() const { return nullptr; }
+  /// Of the classes that labels are the numbers of; null where nothing names them.
+  virtual const std::vector<std::string> *classNames() const { return nullptr; }
   /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset. Null,
   /// of every sample, where they do not lie in memory: then they are read().
   virtual const std::byte *sample([[maybe_unused]] uint64_t index,
@@ -117,10 +119,12 @@ struct LoadOptions {
 enum class Split { Train, Test };
 
 /// Opens what `--data` of dlc-run says: "idx:DIR", a folder with files named as MNIST's are;
-/// "cifar:DIR", the binary version of CIFAR; "safetensors:FILE" or "npz:FILE", an array for each
-/// input; "text:FILE" or "words:FILE", a text by characters or by words; "tokens:FILE", numbers
-/// that a tokenizer wrote. Of a file of arrays those are read that the inputs of `reader` are
-/// called as; without it all. A split without samples is an error.
+/// "cifar:DIR", the binary version of CIFAR; "images:DIR", a folder of pictures for each class;
+/// "list:FILE", lines of a picture's path and the number of its class; "safetensors:FILE" or
+/// "npz:FILE", an array for each input; "text:FILE" or "words:FILE", a text by characters or by
+/// words; "tokens:FILE", numbers that a tokenizer wrote. Of a file of arrays those are read that
+/// the inputs of `reader` are called as; without it all. Pictures have the channels of its input,
+/// without it three. A split without samples is an error.
 DLC_API Result<std::shared_ptr<const Dataset>>
 openDataset(const std::string &description, Split split, const EntryInfo *reader = nullptr);
 

@@ -91,9 +91,8 @@ TEST(Idx, OpensAFolder) {
                 .find("no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz"),
             std::string::npos);
   EXPECT_EQ(openDataset("csv:x", Split::Train).status().message(),
-            "data 'csv:x': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, "
-            "words:FILE "
-            "or tokens:FILE");
+            "data 'csv:x': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, "
+            "npz:FILE, text:FILE, words:FILE or tokens:FILE");
   writeSmallData(folder.root(), 40, 20);
   auto train = openDataset("idx:" + folder.root(), Split::Train);
   ASSERT_TRUE(train.ok()) << train.status().message();
@@ -426,8 +425,8 @@ TEST(Text, SaysWhatIsWrong) {
   EXPECT_EQ(
       std::string(openDataset(path, Split::Train).status().message()),
       "data '" + path +
-          "': expected idx:DIR, cifar:DIR, safetensors:FILE, npz:FILE, text:FILE, words:FILE or "
-          "tokens:FILE; did you mean 'text:" +
+          "': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, npz:FILE, "
+          "text:FILE, words:FILE or tokens:FILE; did you mean 'text:" +
           path + "'?");
 }
 

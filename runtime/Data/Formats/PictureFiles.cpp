@@ -1,0 +1,102 @@
+// Reading pictures by number.
+#include "runtime/Data/Formats/PictureFiles.h"
+#include "dlc/plan.h"
+#include "runtime/Core/File.h"
+#include "runtime/Core/Support.h"
+#include "runtime/Data/Pictures/Plugin.h"
+#include "runtime/Data/SampleShape.h"
+
+namespace dlc::runtime {
+
+void FileNames::append(const FileNames &others) {
+  const uint64_t before = text.size();
+  text += others.text;
+  for (uint64_t end : others.ends)
+    ends.push_back(before + end);
+}
+
+void FileNames::shrink() {
+  text.shrink_to_fit();
+  ends.shrink_to_fit();
+}
+
+namespace {
+
+/// Files in their order. Labels lie in memory, so they can be checked before the first is read.
+class PictureDataset : public Dataset {
+public:
+  PictureDataset(PictureFiles files, uint32_t channels, PictureDecoder decode)
+      : files(std::move(files)), channels(channels), decode(decode) {
+    fieldList = {
+        {.kind = FieldKind::Image,
+         .dtype = DLC_U8,
+         .shape = {channels, 0, 0},
+         .file = this->files.name,
+         .pictures = true},
+        {.kind = FieldKind::Label, .dtype = DLC_I32, .shape = {}, .file = this->files.name}};
+  }
+  const std::string &name() const override { return files.name; }
+  uint64_t size() const override { return files.labels.size(); }
+  const std::vector<DatasetField> &fields() const override { return fieldList; }
+  const std::vector<std::string> *classNames() const override {
+    return files.classes.empty() ? nullptr : &files.classes;
+  }
+  const std::byte *sample(uint64_t index, size_t field) const override {
+    return field == labelField ? reinterpret_cast<const std::byte *>(&files.labels[index])
+                               : nullptr;
+  }
+  Result<PictureRegion> readPicture(uint64_t index, size_t field, const PictureChooser &choose,
+                                    Picture &picture) const override {
+    if (field == labelField)
+      return Dataset::readPicture(index, field, choose, picture);
+    return guarded([&]() -> Result<PictureRegion> {
+      constexpr uint64_t mostBytes = uint64_t(1) << 30;
+      const std::string path = pathOf(index);
+      DLC_TRY_ASSIGN(content, readWholeFile(path, mostBytes));
+      Result<PictureRegion> region = decode(content, channels, choose, picture);
+      return region.ok() ? std::move(region) : region.takeStatus().in(path);
+    });
+  }
+
+private:
+  static constexpr size_t labelField = 1;
+
+  std::string pathOf(uint64_t index) const {
+    const std::string_view name = files.files[index];
+    return name.starts_with('/') ? std::string(name) : concat(files.folder, name);
+  }
+
+  PictureFiles files;
+  uint32_t channels;
+  PictureDecoder decode;
+  std::vector<DatasetField> fieldList;
+};
+
+/// Channels of the first input that images of one or three go to.
+uint32_t channelsFor(const EntryInfo *reader) {
+  constexpr uint32_t grey = 1, colours = 3;
+  if (!reader)
+    return colours;
+  for (const ValueInfo &input : reader->inputs) {
+    const std::vector<uint64_t> sample = sampleShape(input);
+    const bool takesImages = !isWhole(input.type.dtype) || input.type.dtype == DLC_U8;
+    if (takesImages && (sample.size() == 2 || (sample.size() == 3 && sample[0] == grey)))
+      return grey;
+    if (takesImages && sample.size() == 3 && sample[0] == colours)
+      return colours;
+  }
+  return colours;
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Dataset>> openPictureFiles(PictureFiles files,
+                                                        const EntryInfo *reader) {
+  DLC_TRY_ASSIGN(decode, openPictureDecoder());
+  files.files.shrink();
+  files.labels.shrink_to_fit();
+  return std::shared_ptr<const Dataset>(
+      std::make_shared<PictureDataset>(std::move(files), channelsFor(reader), decode));
+}
+
+} // namespace dlc::runtime

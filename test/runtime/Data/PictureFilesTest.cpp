@@ -1,0 +1,331 @@
+// Folders and lists of pictures.
+#include "runtime/Data/Dataset.h"
+#include "test/lib/SmallModel/SmallModel.h"
+#include "test/runtime/Data/Inputs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace dlc::runtime;
+using namespace dlc::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+void writeText(const std::string &path, std::string_view text) {
+  fs::create_directories(fs::path(path).parent_path());
+  const auto bytes = std::as_bytes(std::span(text));
+  writeFile(path, {bytes.begin(), bytes.end()});
+}
+
+/// A copy of one of the test's pictures.
+void writePicture(const std::string &path, std::string_view name = "colours.png") {
+  fs::create_directories(fs::path(path).parent_path());
+  fs::copy_file(std::string(DLC_TEST_INPUTS "/pictures/") + std::string(name), path);
+}
+
+std::string messageOf(const std::string &description, Split split = Split::Train) {
+  auto dataset = openDataset(description, split);
+  return dataset.ok() ? "opened" : std::string(dataset.status().message());
+}
+
+int32_t labelOf(const Dataset &dataset, uint64_t index) {
+  return *reinterpret_cast<const int32_t *>(dataset.sample(index, 1));
+}
+
+std::vector<int32_t> labelsOf(const Dataset &dataset) {
+  std::vector<int32_t> labels;
+  for (uint64_t i = 0; i < dataset.size(); ++i)
+    labels.push_back(labelOf(dataset, i));
+  return labels;
+}
+
+PictureRequest everything(uint32_t height, uint32_t width) {
+  return {{0, 0, double(height), double(width)}, height, width};
+}
+
+/// Bytes of a sample's picture, or the message that says why there are none.
+std::string pictureOf(const Dataset &dataset, uint64_t index) {
+  Picture picture;
+  auto region = dataset.readPicture(index, 0, everything, picture);
+  if (!region.ok())
+    return std::string(region.status().message());
+  return {picture.bytes.begin(), picture.bytes.end()};
+}
+
+// The order is that of ImageFolder: by class, by folder, by name.
+TEST(ImageFolder, NumbersClassesAndSamplesByName) {
+  TemporaryFolder folder;
+  for (const char *name : {"b/2.JPG", "b/10.jpg", "b/a-b/1.png", "b/a/1.png", "b/a/x/1.png",
+                           "b/notes.txt", "a/x y/z.webp", "c.d/1.jpeg", "a/1.PnG"})
+    writeText(folder.path("train/" + std::string(name)), name);
+  writeText(folder.path("train/classes.csv"), "a,b");
+  const auto dataset = openDataset("images:" + folder.root(), Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ((*dataset)->name(), folder.path("train"));
+  ASSERT_NE((*dataset)->classNames(), nullptr);
+  EXPECT_EQ(*(*dataset)->classNames(), (std::vector<std::string>{"a", "b", "c.d"}));
+  EXPECT_EQ(labelsOf(**dataset), (std::vector<int32_t>{0, 0, 1, 1, 1, 1, 1, 2}));
+  // They are text: what fails says in which order they are read.
+  const char *order[] = {"a/1.PnG",   "a/x y/z.webp", "b/10.jpg",    "b/2.JPG",
+                         "b/a/1.png", "b/a-b/1.png",  "b/a/x/1.png", "c.d/1.jpeg"};
+  for (uint64_t i = 0; i < std::size(order); ++i)
+    EXPECT_EQ(pictureOf(**dataset, i), folder.path("train/" + std::string(order[i])) +
+                                           ": is text, expected JPEG, PNG or WebP");
+}
+
+// An image of three channels, or of as many as the input takes, and a number.
+TEST(ImageFolder, GivesPicturesAndLabels) {
+  TemporaryFolder folder;
+  writePicture(folder.path("train/cat/1.png"));
+  writePicture(folder.path("train/dog/1.jpg"), "grey.jpg");
+  const std::string data = "images:" + folder.root();
+  const auto dataset = openDataset(data, Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  const std::vector<DatasetField> &fields = (*dataset)->fields();
+  ASSERT_EQ(fields.size(), 2u);
+  EXPECT_EQ(fields[0].kind, FieldKind::Image);
+  EXPECT_TRUE(fields[0].pictures);
+  EXPECT_EQ(fields[0].shape, (std::vector<uint64_t>{3, 0, 0}));
+  EXPECT_EQ(fields[1].kind, FieldKind::Label);
+  EXPECT_EQ(fields[1].dtype, DLC_I32);
+  EXPECT_EQ(pictureOf(**dataset, 0).size(), 37u * 29 * 3);
+  EXPECT_EQ(pictureOf(**dataset, 1).size(), 37u * 29 * 3);
+  EXPECT_FALSE(isInMemory(**dataset));
+  Picture picture;
+  EXPECT_EQ((*dataset)->readPicture(0, 1, everything, picture).status().message(),
+            folder.path("train") + ": its samples are no pictures");
+
+  const ValueInfo label = inputOf("y", DLC_I32, {8});
+  for (const auto &[shape, channels] : {std::pair{std::vector<uint64_t>{8, 1, 28, 28}, 1u},
+                                        {{8, 28, 28}, 1u},
+                                        {{8, 3, 28, 28}, 3u},
+                                        {{8, 784}, 3u}}) {
+    const EntryInfo entry = entryWith({label, inputOf("x", DLC_F32, shape)}, 8);
+    const auto own = openDataset(data, Split::Train, &entry);
+    EXPECT_EQ((*own)->fields()[0].shape, (std::vector<uint64_t>{channels, 0, 0}));
+    EXPECT_EQ(pictureOf(**own, 0).size(), 37u * 29 * channels);
+  }
+}
+
+// Tests have the numbers of the classes that were trained, also of a few of them.
+TEST(ImageFolder, HasTestsBesideItsTraining) {
+  TemporaryFolder folder;
+  const std::string data = "images:" + folder.root();
+  for (const char *name : {"train/a/1.png", "train/b/1.png", "train/c/1.png", "test/c/1.png"})
+    writePicture(folder.path(name));
+  EXPECT_TRUE(hasSplit(data, Split::Test));
+  EXPECT_EQ(labelsOf(**openDataset(data, Split::Test)), (std::vector<int32_t>{2}));
+  // Of both, val is what a training is judged by.
+  writePicture(folder.path("val/b/1.png"));
+  auto tests = openDataset(data, Split::Test);
+  EXPECT_EQ((*tests)->name(), folder.path("val"));
+  EXPECT_EQ(labelsOf(**tests), (std::vector<int32_t>{1}));
+  EXPECT_EQ((*tests)->classNames()->size(), 3u);
+  writePicture(folder.path("val/d/1.png"));
+  EXPECT_EQ(messageOf(data, Split::Test),
+            folder.path("val/d") + ": " + folder.path("train") + " has no such class");
+}
+
+// Folders of classes alone are what one trains on, evaluates or predicts, and no test data.
+TEST(ImageFolder, MayBeItsClasses) {
+  TemporaryFolder folder;
+  const std::string data = "images:" + folder.root();
+  writePicture(folder.path("cat/1.png"));
+  writePicture(folder.path("dog/1.png"));
+  EXPECT_TRUE(hasSplit(data, Split::Train));
+  EXPECT_FALSE(hasSplit(data, Split::Test));
+  for (Split split : {Split::Train, Split::Test})
+    EXPECT_EQ(labelsOf(**openDataset(data, split)), (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(dataFiles(data), (std::vector<std::string>{folder.root(), folder.root()}));
+  EXPECT_EQ(testDataText(data), "folder val or test");
+  EXPECT_TRUE(arePictures(data));
+  EXPECT_FALSE(arePictures("idx:" + folder.root()));
+}
+
+// Links are followed, and those that lead back are no end of folders.
+TEST(ImageFolder, FollowsLinks) {
+  TemporaryFolder folder;
+  writePicture(folder.path("elsewhere/1.png"));
+  fs::create_directories(folder.path("data/train"));
+  fs::create_directory_symlink(folder.path("elsewhere"), folder.path("data/train/cat"));
+  fs::create_symlink(folder.path("elsewhere/1.png"), folder.path("elsewhere/2.png"));
+  fs::create_symlink(folder.path("nowhere"), folder.path("elsewhere/3.png"));
+  const std::string data = "images:" + folder.path("data");
+  auto dataset = openDataset(data, Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  ASSERT_EQ((*dataset)->size(), 3u);
+  EXPECT_EQ(pictureOf(**dataset, 0), pictureOf(**dataset, 1));
+  EXPECT_EQ(pictureOf(**dataset, 2),
+            folder.path("data/train/cat/3.png") + ": cannot open: No such file or directory");
+  fs::create_directory_symlink("..", folder.path("elsewhere/back"));
+  EXPECT_NE(messageOf(data).find(": more than 32 folders in one another"), std::string::npos);
+}
+
+TEST(ImageFolder, SaysWhatIsMissing) {
+  TemporaryFolder folder;
+  const std::string data = "images:" + folder.root();
+  const std::string expected =
+      ": no folder; expected the one with train/CLASS/... and val/CLASS/..., or with CLASS/...";
+  EXPECT_EQ(messageOf("images:" + folder.path("none")), folder.path("none") + expected);
+  EXPECT_EQ(messageOf(data), folder.root() + ": there are no folders in it, expected one of "
+                                             "pictures for each class");
+  writePicture(folder.path("train/cat/1.png"));
+  EXPECT_EQ(messageOf(data, Split::Test), folder.path("val") + expected);
+  fs::create_directories(folder.path("train/dog/deep"));
+  writeText(folder.path("train/dog/list.txt"), "");
+  EXPECT_EQ(messageOf(data), folder.path("train/dog") +
+                                 ": a class without pictures: no name ends in .jpg, .jpeg, .png or "
+                                 ".webp");
+  writeText(folder.path("train/dog/deep/1.BMP"), "");
+  EXPECT_EQ(messageOf(data), folder.path("train/dog/deep/1.BMP") +
+                                 ": pictures of this kind are not read, expected .jpg, .jpeg, .png "
+                                 "or .webp");
+  fs::remove(folder.path("train/dog/deep/1.BMP"));
+  writePicture(folder.path("train/dog/1.png"));
+  EXPECT_EQ(messageOf(data), "opened");
+  fs::remove_all(folder.path("train"));
+  EXPECT_EQ(messageOf(data), folder.root() + ": there are no folders in it, expected one of "
+                                             "pictures for each class");
+  writePicture(folder.path("val/cat/1.png"));
+  EXPECT_EQ(messageOf(data), folder.path("train") + expected);
+  EXPECT_EQ(messageOf(data, Split::Test), "opened");
+  EXPECT_TRUE(messageOf(folder.root()).ends_with("did you mean 'images:" + folder.root() + "'?"));
+}
+
+// Files are opened when they are read: whatever they are, one error names them.
+TEST(ImageFolder, NamesWhatCannotBeRead) {
+  TemporaryFolder folder;
+  writePicture(folder.path("cat/0.jpg"), "large.jpg");
+  writeText(folder.path("cat/1.jpg"), "");
+  fs::create_directories(folder.path("cat/2.jpg"));
+  writePicture(folder.path("cat/3.jpg"), "large.jpg");
+  fs::resize_file(folder.path("cat/3.jpg"), 2000);
+  writePicture(folder.path("cat/4.jpg"), "colours.png");
+  const auto dataset = openDataset("images:" + folder.root(), Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  // A folder is none of its pictures.
+  ASSERT_EQ((*dataset)->size(), 4u);
+  EXPECT_EQ(pictureOf(**dataset, 0).size(), 203u * 149 * 3);
+  EXPECT_EQ(pictureOf(**dataset, 1),
+            folder.path("cat/1.jpg") + ": is empty, expected JPEG, PNG or WebP");
+  EXPECT_EQ(pictureOf(**dataset, 2),
+            folder.path("cat/3.jpg") + ": damaged JPEG: it ends too early");
+  // By its first bytes, not its name.
+  EXPECT_EQ(pictureOf(**dataset, 3).size(), 37u * 29 * 3);
+  fs::remove(folder.path("cat/0.jpg"));
+  EXPECT_EQ(pictureOf(**dataset, 0),
+            folder.path("cat/0.jpg") + ": cannot open: No such file or directory");
+}
+
+// Any thread reads any picture.
+TEST(ImageFolder, IsReadByManyThreads) {
+  TemporaryFolder folder;
+  const char *names[] = {"large.jpg", "large-progressive.jpg", "large.png", "large.webp"};
+  for (const char *name : names)
+    writePicture(folder.path("a/" + std::string(name)), name);
+  const auto dataset = *openDataset("images:" + folder.root(), Split::Train);
+  std::vector<std::string> expected;
+  for (uint64_t i = 0; i < dataset->size(); ++i)
+    expected.push_back(pictureOf(*dataset, i));
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      for (unsigned round = 0; round < 20; ++round)
+        EXPECT_EQ(pictureOf(*dataset, (thread + round) % 4), expected[(thread + round) % 4]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+// The label is the last word; what is in front of it is the path, seen from the list.
+TEST(ImageList, ReadsLines) {
+  TemporaryFolder folder;
+  writePicture(folder.path("data/a b.png"));
+  writePicture(folder.path("data/in/c.jpg"), "grey.jpg");
+  writePicture(folder.path("elsewhere.webp"), "lossy.webp");
+  writeText(folder.path("data/some.lst"), "a b.png 7\n\n  \nin/c.jpg\t0\r\n" +
+                                              folder.path("elsewhere.webp") + " 2147483647\n" +
+                                              "a b.png   7  \nnone.jpg 1");
+  const std::string data = "list:" + folder.path("data/some.lst");
+  for (Split split : {Split::Train, Split::Test}) {
+    auto dataset = openDataset(data, split);
+    ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+    EXPECT_EQ(labelsOf(**dataset), (std::vector<int32_t>{7, 0, 2147483647, 7, 1}));
+    EXPECT_EQ((*dataset)->classNames(), nullptr);
+    for (uint64_t i = 0; i < 4; ++i)
+      EXPECT_EQ(pictureOf(**dataset, i).size(), 37u * 29 * 3);
+    EXPECT_EQ(pictureOf(**dataset, 0), pictureOf(**dataset, 3));
+    EXPECT_EQ(pictureOf(**dataset, 4),
+              folder.path("data/none.jpg") + ": cannot open: No such file or directory");
+  }
+  // One list has no tests.
+  EXPECT_TRUE(hasSplit(data, Split::Train));
+  EXPECT_FALSE(hasSplit(data, Split::Test));
+}
+
+TEST(ImageList, HasTestsInASecondList) {
+  TemporaryFolder folder;
+  const std::string data = "list:" + folder.root();
+  EXPECT_FALSE(hasSplit(data, Split::Train));
+  EXPECT_EQ(messageOf(data), folder.path("train.txt") + ": cannot open: No such file or directory");
+  writeText(folder.path("train.txt"), "a.png 0\nb.png 1\n");
+  EXPECT_TRUE(hasSplit(data, Split::Train));
+  EXPECT_FALSE(hasSplit(data, Split::Test));
+  EXPECT_EQ(messageOf(data, Split::Test),
+            folder.path("val.txt") + ": cannot open: No such file or directory");
+  writeText(folder.path("test.txt"), "c.png 3\n");
+  EXPECT_EQ(labelsOf(**openDataset(data, Split::Test)), (std::vector<int32_t>{3}));
+  writeText(folder.path("val.txt"), "c.png 4\n");
+  EXPECT_EQ(labelsOf(**openDataset(data, Split::Test)), (std::vector<int32_t>{4}));
+  EXPECT_EQ(dataFiles(data),
+            (std::vector<std::string>{folder.path("train.txt"), folder.path("val.txt"),
+                                      folder.path("test.txt")}));
+  EXPECT_TRUE(messageOf(folder.root()).ends_with("did you mean 'list:" + folder.root() + "'?"));
+}
+
+// What is no line of a list is named with its number.
+TEST(ImageList, NamesDamagedLines) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  const std::string expected =
+      ": expected the path of a picture, a space and a whole number from 0";
+  const std::pair<std::string, std::string> cases[] = {
+      {"a.png cat\n", ":1: 'cat' is no label" + expected},
+      {"a.png 0\nb.png -1\n", ":2: '-1' is no label" + expected},
+      {"a.png 0\n\nb.png 1.5\n", ":3: '1.5' is no label" + expected},
+      {"a.png 2147483648\n", ":1: '2147483648' is no label" + expected},
+      {"a.png +1\n", ":1: '+1' is no label" + expected},
+      {"a.png 1,2\n", ":1: '1,2' is no label" + expected},
+      {"a.png\n", ":1: 'a.png' is no line of a list" + expected},
+      {"7\n", ":1: '7' is no line of a list" + expected},
+      {" 7\n", ":1: ' 7' is no line of a list" + expected},
+      {"", ": there are no samples in it"},
+      {"\n \r\n", ": there are no samples in it"},
+      {"\x89PNG\r\n\x1a\n 1", ": is a picture (PNG), expected lines of a path and the number of a "
+                              "class"}};
+  for (const auto &[text, message] : cases) {
+    writeText(path, text);
+    EXPECT_EQ(messageOf("list:" + path), path + message);
+  }
+}
+
+// As large as ImageNet: it opens at once, and takes little memory.
+TEST(ImageList, HoldsAMillionNames) {
+  TemporaryFolder folder;
+  constexpr int samples = 1281167;
+  std::string text;
+  for (int i = 0; i < samples; ++i)
+    text += "n" + std::to_string(10000000 + i % 1000) + "/n" + std::to_string(10000000 + i % 1000) +
+            "_" + std::to_string(i) + ".JPEG " + std::to_string(i % 1000) + "\n";
+  writeText(folder.path("train.txt"), text);
+  const auto dataset = openDataset("list:" + folder.root(), Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ((*dataset)->size(), uint64_t(samples));
+  EXPECT_EQ(labelOf(**dataset, samples - 1), (samples - 1) % 1000);
+}
+
+} // namespace
