@@ -1,5 +1,6 @@
 // Folders and lists of pictures.
 #include "runtime/Data/Dataset.h"
+#include "runtime/Training/Ranks.h"
 #include "test/lib/SmallModel/SmallModel.h"
 #include "test/runtime/Data/Inputs.h"
 
@@ -219,6 +220,24 @@ TEST(ImageFolder, NamesWhatCannotBeRead) {
   fs::remove(folder.path("cat/0.jpg"));
   EXPECT_EQ(pictureOf(**dataset, 0),
             folder.path("cat/0.jpg") + ": cannot open: No such file or directory");
+}
+
+// Ranks whose pictures differ differ, also where their names do not.
+TEST(ImageFolder, IsComparedByItsPictures) {
+  auto textOf = [](std::string_view name) {
+    TemporaryFolder folder;
+    writePicture(folder.path("cat/1.jpg"), name);
+    writePicture(folder.path("dog/1.jpg"), "grey.jpg");
+    return describeSamples(**openDataset("images:" + folder.root(), Split::Train));
+  };
+  EXPECT_TRUE(textOf("colours.jpg")->starts_with("2 samples, "));
+  EXPECT_EQ(*textOf("colours.jpg"), *textOf("colours.jpg"));
+  EXPECT_NE(*textOf("colours.jpg"), *textOf("colours-444.jpg"));
+  TemporaryFolder folder;
+  writeText(folder.path("cat/1.jpg"), "");
+  EXPECT_EQ(
+      describeSamples(**openDataset("images:" + folder.root(), Split::Train)).status().message(),
+      folder.path("cat/1.jpg") + ": is empty, expected JPEG, PNG or WebP");
 }
 
 // Any thread reads any picture.
