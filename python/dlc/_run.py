@@ -92,7 +92,8 @@ class Run:
       overwrite          replace a `checkpoint` that is there
       init_from          a file of weights to begin with, as far as it has those of the model
       weights            a file whose weights the run begins with, as load() takes them: to evaluate or to predict
-      augment            what happens to training images by chance: {"crop": pixels, "flip": True}
+      augment            what happens to images on their way into a batch: a list of transforms, as dlc-run's --augment: "crop:4,flip", or
+                         "@FILE"; behind "test:" those of evaluation; default: that of the checkpoint that is resumed, or nothing
       overrides          settings in the place of the module's: {"optimizer.learning_rate": 0.1}
       ranks              who trains together: Ranks, launched_ranks(), or a communicator of mpi4py
       load_workers       threads that put batches together beside the training; default: one for samples in memory, else one for two
@@ -113,7 +114,7 @@ class Run:
                  threads: int | None = None, device: str | None = None, epochs: int | None = None, steps: int | None = None,
                  checkpoint: str | os.PathLike[str] | None = None, checkpoint_every: int | None = None, resume: bool = False,
                  overwrite: bool = False, init_from: str | os.PathLike[str] | None = None,
-                 weights: str | os.PathLike[str] | None = None, augment: Mapping[str, Any] | None = None,
+                 weights: str | os.PathLike[str] | None = None, augment: str | None = None,
                  overrides: Mapping[str, float] | None = None, load_workers: int | None = None, load_ahead: int | None = None,
                  ranks: Any = None, check_ranks: int | None = None, log: Log = None):
         fill = None
@@ -128,17 +129,13 @@ class Run:
                 raise InvalidArgumentError(f"`data` is '{type(data).__name__}'; expected a description, a dict of arrays, an iterable of "
                                            "dicts or a function that fills batches")
             data = None
-        chance = dict(augment or {})
-        crop, flip = _count("augment['crop']", chance.pop("crop", 0)), bool(chance.pop("flip", False))
-        if chance:
-            raise InvalidArgumentError(f"`augment` has no {', '.join(map(repr, chance))}; there are: 'crop', 'flip'")
         self.ranks = ranks_of(ranks, log)
         self._run = _dlc.Run(
             module=module, data=data, test=test, fill=fill, batches_per_epoch=_count("batches_per_epoch", batches_per_epoch or 0),
             seed=_count_or_none("seed", seed), threads=_count("threads", threads or 0), device=device or "",
             epochs=_count_or_none("epochs", epochs), steps=_count_or_none("steps", steps), checkpoint=checkpoint or "",
             checkpoint_every=_count("checkpoint_every", checkpoint_every or 0), resume=bool(resume), overwrite=bool(overwrite),
-            init_from=init_from or "", weights=weights or "", crop=crop, flip=flip, overrides=dict(overrides or {}),
+            init_from=init_from or "", weights=weights or "", augment=augment or "", overrides=dict(overrides or {}),
             load_workers=_count_or_none("load_workers", load_workers), load_ahead=_count_or_none("load_ahead", load_ahead),
             ranks=self.ranks and self.ranks._ranks,
             check_ranks=_count("check_ranks", check_ranks or 0), log=log_of(log))

@@ -78,12 +78,12 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
              uint64_t batchesPerEpoch, std::string device, unsigned threads, Number seed,
              Number epochs, Number steps, std::map<std::string, double> overrides,
              const path &checkpoint, uint64_t checkpointEvery, bool resume, bool overwrite,
-             const path &initFrom, const path &weights, unsigned crop, bool flip,
+             const path &initFrom, const path &weights, std::string augment,
              std::optional<unsigned> loadWorkers, std::optional<unsigned> loadAhead,
              std::shared_ptr<Ranks> ranks, uint64_t checkRanks, nb::object log) {
   RunOptions options{.module = module,
                      .device = {.name = std::move(device), .threads = threads},
-                     .augment = {.crop = crop, .flip = flip},
+                     .augment = std::move(augment),
                      .seed = seed,
                      .epochs = epochs,
                      .steps = steps,
@@ -125,7 +125,7 @@ void define(nb::module_ &module) {
       .def("__init__", &openRun, nb::kw_only(), "module"_a, "data"_a.none(), "test"_a.none(),
            "fill"_a.none(), "batches_per_epoch"_a, "device"_a, "threads"_a, "seed"_a.none(),
            "epochs"_a.none(), "steps"_a.none(), "overrides"_a, "checkpoint"_a, "checkpoint_every"_a,
-           "resume"_a, "overwrite"_a, "init_from"_a, "weights"_a, "crop"_a, "flip"_a,
+           "resume"_a, "overwrite"_a, "init_from"_a, "weights"_a, "augment"_a,
            "load_workers"_a.none(), "load_ahead"_a.none(), "ranks"_a.none(), "check_ranks"_a,
            "log"_a.none())
       .def("train", &Run::train, "callback"_a.none(), "progress"_a.none(), "epochs"_a.none())

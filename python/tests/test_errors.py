@@ -46,7 +46,7 @@ class Kinds(Case):
             for value in (-1, 1.5, "1", 1 << 64):
                 self.says(dlc.InvalidArgumentError, f"`{name}` is {value!r}, expected a whole number from 0 on", run, **{name: value})
         self.assertEqual(run(epochs=numpy.int32(3)).progress.epoch, 0)
-        self.says(dlc.InvalidArgumentError, "`augment` has no 'zoom'; there are: 'crop', 'flip'", run, augment={"zoom": 2})
+        self.says(dlc.InvalidArgumentError, "`augment`: there is no transform 'flop'; did you mean 'flip'?", run, augment="crop:2,flop")
         self.says(dlc.InvalidArgumentError, "`resume` is given without `checkpoint`", run, resume=True)
         self.says(dlc.IoError, "no/such/folder: cannot open: No such file or directory", run, "npz:no/such/folder")
         with self.assertRaisesRegex(dlc.InvalidArgumentError, "no setting 'optimizer.rate' to override; there are: "):

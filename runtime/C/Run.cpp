@@ -186,7 +186,7 @@ Result<RunOptions> optionsOf(const dlc_options &options,
   taken.train = std::move(train);
   taken.test = std::move(test);
   taken.batches = batchesOf(options, occupancy);
-  taken.augment = {.crop = options.augment_crop, .flip = options.augment_flip != 0};
+  taken.augment = textOf(options.augment);
   taken.load.workers = options.load_workers;
   if (options.load_ahead != 0)
     taken.load.ahead = options.load_ahead;

@@ -12,17 +12,19 @@ namespace dlc::runtime {
 
 Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
                                                          std::shared_ptr<const Dataset> dataset,
-                                                         Shard shard, const LoadOptions &options) {
+                                                         Shard shard, const LoadOptions &options,
+                                                         TransformList transforms) {
   if (entry.batch == 0)
     return invalid("entry '", entry.name, "' has no batch axis to put samples on");
   if (dataset->size() >> 32)
     return invalid(dataset->name(), ": ", dataset->size(),
                    " samples are more than can be numbered");
-  DLC_TRY_ASSIGN(mapping, mapInputs(entry, *dataset));
+  DLC_TRY_ASSIGN(mapping, mapInputs(entry, *dataset, transforms.setsSize()));
   if (dataset->isSequence() && mapping.inputs.empty())
     return invalid("entry '", entry.name, "' has no input for the text of ", dataset->name());
-  std::unique_ptr<BatchLoader> loader(
-      new BatchLoader(entry, std::move(dataset), std::move(mapping), shard, options));
+  std::unique_ptr<BatchLoader> loader(new BatchLoader(entry, std::move(dataset), std::move(mapping),
+                                                      shard, options, std::move(transforms)));
+  DLC_TRY(loader->checkTransforms());
   if (loader->dataset->isSequence() && loader->sequenceRounds() == 0)
     return invalid(loader->dataset->name(), ": ", loader->dataset->size() + 1,
                    " in a row are too few for a batch of ", entry.batch * shard.ranks, " rows of ",
@@ -41,9 +43,11 @@ static unsigned workersOf(const LoadOptions &options, bool inMemory) {
 }
 
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
-                         InputMapping mapped, Shard shard, const LoadOptions &options)
+                         InputMapping mapped, Shard shard, const LoadOptions &options,
+                         TransformList transforms)
     : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapped.inputs)),
-      mappingNotes(std::move(mapped.notes)), shard(shard), inMemory(isInMemory(*this->dataset)) {
+      mappingNotes(std::move(mapped.notes)), shard(shard), inMemory(isInMemory(*this->dataset)),
+      transforms(std::move(transforms)) {
   rooms.resize(workersOf(options, inMemory));
   for (const MappedInput &each : mapping)
     for (Room &room : rooms)
@@ -67,40 +71,24 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
 
 BatchLoader::~BatchLoader() { stop(); }
 
-/// Of an input [N, planes, height, width] for a sample.
-static ImageShape imageShape(const TensorType &type) {
-  return {type.shape[1], type.shape[2], type.shape[3], dtypeSize(type.dtype)};
-}
-
-static bool takesImages(const ValueInfo &input) {
-  return input.type.shape.size() == 4 && input.batchAxis == 0;
-}
-
-Status BatchLoader::augment(const Augmentation &wanted) {
-  if (!wanted.changesImages())
-    return {};
-  uint64_t largest = 0;
+Status BatchLoader::checkTransforms() const {
+  bool any = transforms.all.empty();
   for (const MappedInput &mapped : mapping) {
     const ValueInfo &input = entry.inputs[mapped.input];
-    if (!takesImages(input)) {
-      if (dataset->isSequence() || input.type.shape.size() > 2)
-        return invalid("`augment`: input '", input.name, "' is ", input.type.str(),
-                       ", which is not moved as images [N, planes, height, width] are");
-      continue;
+    const DatasetField &field = dataset->fields()[mapped.field];
+    if (takesImages(input)) {
+      const std::optional<Sides> sides =
+          field.pictures ? std::nullopt : imageSides(field.shape, input);
+      DLC_TRY(runtime::checkTransforms(transforms, mapped, input, sides));
+      any = true;
+    } else if (!transforms.all.empty() && (dataset->isSequence() || input.type.shape.size() > 2)) {
+      return invalid("`augment`: input '", input.name, "' is ", input.type.str(),
+                     ", which is not moved as images [N, planes, height, width] are");
     }
-    const ImageShape shape = imageShape(input.type);
-    if (wanted.crop >= std::min(shape.height, shape.width))
-      return invalid("`augment`: crop:", wanted.crop, " is as large as the images of input '",
-                     input.name, "', ", input.type.str());
-    largest = std::max(largest, mapped.elements * shape.bytesOfPixel);
   }
-  if (largest == 0)
-    return invalid("`augment`: entry '", entry.name,
-                   "' takes no images, which are inputs [N, planes, height, width]");
-  for (Room &room : rooms)
-    room.unmoved.resize(largest);
-  augmentation = wanted;
-  return {};
+  return any ? Status()
+             : invalid("`augment`: entry '", entry.name,
+                       "' takes no images, which are inputs [N, planes, height, width]");
 }
 
 uint64_t BatchLoader::batches(bool keepPartial) const {
@@ -215,10 +203,77 @@ Result<const std::byte *> BatchLoader::checkedSample(const MappedInput &mapped, 
   return from;
 }
 
-void BatchLoader::convertImage(const MappedInput &mapped, const Placement &placement,
-                               const std::byte *from, std::byte *to, Room &room) {
-  convertSample(mapped, from, room.unmoved.data());
-  placeImage(placement, imageShape(entry.inputs[mapped.input].type), room.unmoved.data(), to);
+/// Whether an input takes pictures, or images that are transformed.
+bool BatchLoader::transformed(const MappedInput &mapped) const {
+  return mapped.elements != 0 &&
+         (dataset->fields()[mapped.field].pictures ||
+          (!transforms.all.empty() && takesImages(entry.inputs[mapped.input])));
+}
+
+/// For messages: where an image of a sample was read from.
+static std::string placeOf(const DatasetField &field, uint32_t sample, const Picture &picture) {
+  return field.pictures && !picture.file.empty() ? picture.file
+                                                 : concat(field.file, ": sample ", sample);
+}
+
+/// Reads as much of a picture as the first transforms need, and returns how many these are.
+Result<size_t> BatchLoader::readPicture(const MappedInput &mapped, const SampleDraws &draws,
+                                        uint32_t sample, Room &room) {
+  struct {
+    const TransformList &list;
+    const SampleDraws &draws;
+    Cut cut = {};
+    PictureRequest request = {};
+  } chosen = {transforms, draws};
+  const PictureChooser choose = [&chosen](uint32_t height, uint32_t width) {
+    chosen.cut = cutOf(chosen.list, 0, chosen.draws, height, width);
+    return chosen.request = requestOf(chosen.cut);
+  };
+  room.picture.file.clear();
+  DLC_TRY_ASSIGN(region, dataset->readPicture(sample, mapped.field, choose, room.picture));
+  const uint64_t planes = entry.inputs[mapped.input].type.shape[1];
+  if (Status taken =
+          room.augmenter.take(room.picture, region, chosen.request, chosen.cut, planes, mapped);
+      !taken.ok())
+    return std::move(taken).in(placeOf(dataset->fields()[mapped.field], sample, room.picture));
+  return chosen.cut.transforms;
+}
+
+/// What makes pictures fit an input: "`augment` 'test:resize:256,center-crop:224'".
+std::string BatchLoader::sizeAdvice(const ValueInfo &input) const {
+  const uint64_t height = input.type.shape[2], width = input.type.shape[3];
+  const std::string sides = height == width ? concat(height) : concat(height, "x", width);
+  if (transforms.split == Split::Train)
+    return concat("`augment` 'random-resized-crop:", sides, "'");
+  // By as much larger as 256 is than 224.
+  return concat("`augment` 'test:resize:", (std::max(height, width) * 8 + 3) / 7,
+                ",center-crop:", sides, "'");
+}
+
+Status BatchLoader::fillImage(const MappedInput &mapped, uint32_t sample, std::byte *to,
+                              Room &room) {
+  const ValueInfo &input = entry.inputs[mapped.input];
+  const DatasetField &field = dataset->fields()[mapped.field];
+  const std::vector<uint64_t> &shape = input.type.shape;
+  const SampleDraws draws(pass.seed.value_or(0), pass.epoch, sample);
+  size_t done = 0;
+  if (field.pictures) {
+    DLC_TRY_ASSIGN(read, readPicture(mapped, draws, sample, room));
+    done = read;
+  } else {
+    DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
+    room.augmenter.take(from, shape[1], *imageSides(field.shape, input), mapped);
+  }
+  if (Status ran = room.augmenter.run(transforms, done, draws); !ran.ok())
+    return std::move(ran).in(placeOf(field, sample, room.picture));
+  const Sides made = room.augmenter.sides();
+  if (made.height != shape[2] || made.width != shape[3])
+    return invalid(placeOf(field, sample, room.picture), " is a picture of ", made.height, " x ",
+                   made.width, transforms.all.empty() ? "" : " behind its transforms", ", input '",
+                   input.name, "' takes ", input.type.str(), "; ", sizeAdvice(input),
+                   " makes it fit");
+  room.augmenter.write(to);
+  return {};
 }
 
 /// Puts a sample where the input has its row, along whatever axis samples lie.
@@ -240,19 +295,19 @@ Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
   for (const MappedInput &mapped : mapping) {
     std::span<std::byte> block = slot.blocks[mapped.input];
     const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
-    const bool moves =
-        augmentation.changesImages() && pass.seed && takesImages(entry.inputs[mapped.input]);
+    const bool isTransformed = transformed(mapped);
     if (!mapped.samplesFirst() && valid != entry.batch)
       std::memset(block.data(), 0, block.size());
     for (uint64_t i = 0; i < valid; ++i) {
       const uint32_t sample = batch.samples[i];
+      if (isTransformed) {
+        DLC_TRY(fillImage(mapped, sample, block.data() + i * bytes, room));
+        continue;
+      }
       DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
       if (!mapped.samplesFirst()) {
         convertSample(mapped, from, room.unspread.data());
         spread(mapped, i, room.unspread.data(), block.data());
-      } else if (moves) {
-        convertImage(mapped, placementOf(augmentation, *pass.seed, pass.epoch, sample), from,
-                     block.data() + i * bytes, room);
       } else {
         convertSample(mapped, from, block.data() + i * bytes);
       }

@@ -2,7 +2,7 @@
 //
 // The order is a function of seed, epoch and position: neither the number of threads nor a restart
 // in mid-epoch changes it. Training drops the last partial batch; evaluation pads it with zeros and
-// says how many samples are valid. Images may be moved and mirrored by chance (Augmentation.h).
+// says how many samples are valid. Images go through a list of transforms (Augment/Transforms.h).
 //
 // Of a sequence each row of a batch takes a piece, and the rows of the next batch go on where those
 // of this one end: the sequence is cut into as many parts as all ranks have rows. There is no order
@@ -14,8 +14,7 @@
 #define DLC_RUNTIME_DATA_BATCHLOADER_H
 
 #include "dlc/context.h"
-#include "runtime/Data/Augmentation.h"
-#include "runtime/Data/InputMapping.h"
+#include "runtime/Data/Augment/Augmenter.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -38,7 +37,7 @@ struct Batch {
 
 /// One pass over a dataset.
 struct Pass {
-  /// With a seed the order is shuffled.
+  /// With a seed the order is shuffled. It and the epoch decide what transforms draw.
   std::optional<uint64_t> seed;
   uint32_t epoch = 0;
   /// Batches to leave out at the beginning.
@@ -57,16 +56,13 @@ struct Shard {
 
 class BatchLoader {
 public:
-  static Result<std::unique_ptr<BatchLoader>> create(const EntryInfo &entry,
-                                                     std::shared_ptr<const Dataset> dataset,
-                                                     Shard shard = {},
-                                                     const LoadOptions &options = {});
+  /// The transforms are for what goes to inputs [N, planes, height, width], all of a sample alike.
+  /// Fails where there are none, where they cannot make what an input takes, and where another
+  /// input may have places of the image, too.
+  static Result<std::unique_ptr<BatchLoader>>
+  create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard = {},
+         const LoadOptions &options = {}, TransformList transforms = {});
   ~BatchLoader();
-
-  /// From the next pass on moves the images of passes with a seed: what goes to inputs
-  /// [N, planes, height, width], all of a sample alike. Fails where there are none, where a crop is
-  /// as large as an image, and where another input may have places of the image, too.
-  Status augment(const Augmentation &wanted);
 
   /// Batches of a whole pass that this process takes.
   uint64_t batches(bool keepPartial) const;
@@ -80,7 +76,8 @@ public:
 
 private:
   BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, InputMapping mapped,
-              Shard shard, const LoadOptions &options);
+              Shard shard, const LoadOptions &options, TransformList transforms);
+  Status checkTransforms() const;
   void stop();
   /// A batch, and its inputs as they are written.
   struct Slot {
@@ -90,17 +87,22 @@ private:
     /// Batches of the pass up to and with the one that lies here.
     uint64_t filled = 0;
   };
-  /// Of a thread: a sample that was read, before it is moved, and before it is spread over an
+  /// Of a thread: a sample that was read, before it is transformed, and before it is spread over an
   /// input.
   struct Room {
-    std::vector<std::byte> read, unmoved, unspread;
+    std::vector<std::byte> read, unspread;
+    Picture picture;
+    Augmenter augmenter;
   };
 
   void produce(Room &room);
   Status fill(Slot &slot, uint64_t number, Room &room);
   Result<const std::byte *> checkedSample(const MappedInput &mapped, uint32_t sample, Room &room);
-  void convertImage(const MappedInput &mapped, const Placement &placement, const std::byte *from,
-                    std::byte *to, Room &room);
+  bool transformed(const MappedInput &mapped) const;
+  Result<size_t> readPicture(const MappedInput &mapped, const SampleDraws &draws, uint32_t sample,
+                             Room &room);
+  Status fillImage(const MappedInput &mapped, uint32_t sample, std::byte *to, Room &room);
+  std::string sizeAdvice(const ValueInfo &input) const;
   void spread(const MappedInput &mapped, uint64_t row, const std::byte *from, std::byte *block);
   Status fillSequence(Slot &slot, uint64_t number, Room &room);
   /// Elements of a sequence that a row takes in one batch.
@@ -116,7 +118,7 @@ private:
   std::vector<std::string> mappingNotes;
   Shard shard;
   bool inMemory;
-  Augmentation augmentation;
+  TransformList transforms;
   std::vector<Room> rooms; ///< One for each thread.
   std::vector<std::vector<std::byte>> storage;
   std::vector<Slot> ring;

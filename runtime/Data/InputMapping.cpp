@@ -82,8 +82,9 @@ static bool keepsValue(dlc_dtype from, dlc_dtype to, double value) {
 /// Numbers that an input cannot hold are an error.
 static Status checkValues(const DatasetField &field, const MappedInput &mapped,
                           const ValueInfo &input, uint64_t sample, const std::byte *from) {
-  const uint64_t size = dtypeSize(mapped.from);
-  for (uint64_t i = 0; i < mapped.elements; ++i) {
+  const uint64_t size = dtypeSize(mapped.from),
+                 elements = TensorType{field.dtype, field.shape, {}}.elementCount();
+  for (uint64_t i = 0; i < elements; ++i) {
     const double value = loadElement(mapped.from, from + i * size);
     if (!keepsValue(mapped.from, mapped.to, value))
       return invalid(field.file, ": sample ", sample, " has ", decimalText(value), ", which ",
@@ -112,8 +113,13 @@ static Result<MappedInput> mapSequence(const EntryInfo &entry, size_t input, siz
   return mapped;
 }
 
+/// Whether samples become those of an input, whatever their size is.
+static bool fitsInPlanes(const DatasetField &field, const ValueInfo &input) {
+  return takesImages(input) && imageSides(field.shape, input);
+}
+
 static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const Dataset &dataset,
-                                    std::vector<std::string> &notes) {
+                                    bool anySize, std::vector<std::string> &notes) {
   const ValueInfo &input = entry.inputs[number];
   const std::vector<DatasetField> &fields = dataset.fields();
   auto field = std::find_if(fields.begin(), fields.end(),
@@ -124,13 +130,15 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
   if (expected.size() == input.type.shape.size())
     return invalid("entry '", entry.name, "': input '", input.name, "' is ", input.type.str(),
                    ", which has no axis N: data feed inputs of samples");
-  const std::string found = samplesText(field->dtype, field->shape),
+  const std::string found = field->pictures ? concat("pictures of ", field->shape[0], " channels")
+                                            : samplesText(field->dtype, field->shape),
                     wanted = samplesText(input.type.dtype, expected, input.batchAxis);
   const ShapeFit fit = fitShapes(field->shape, expected);
-  if (fit == ShapeFit::None)
+  if (field->pictures ? !fitsInPlanes(*field, input)
+                      : fit == ShapeFit::None && !(anySize && fitsInPlanes(*field, input)))
     return invalid(fieldText(*field), " ", found, ", input '", input.name, "' of entry '",
                    entry.name, "' takes ", wanted, shapeAdvice(field->shape, input));
-  if (fit == ShapeFit::Flat)
+  if (fit == ShapeFit::Flat && !field->pictures)
     notes.push_back(concat(dataset.name(), ": ", found, " fills input '", input.name, "', ", wanted,
                            ", number by number"));
   const TensorType sample{input.type.dtype, expected, {}};
@@ -203,14 +211,15 @@ static void noteIgnored(const Dataset &dataset, std::vector<std::string> &notes)
                              : ""));
 }
 
-Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset) {
+Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset, bool anySize) {
   InputMapping mapping;
   std::vector<MappedInput> &mapped = mapping.inputs;
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     if (i == entry.validInput)
       continue;
-    DLC_TRY_ASSIGN(input, dataset.isSequence() ? mapSequence(entry, i, mapped.size(), dataset)
-                                               : mapInput(entry, i, dataset, mapping.notes));
+    DLC_TRY_ASSIGN(input, dataset.isSequence()
+                              ? mapSequence(entry, i, mapped.size(), dataset)
+                              : mapInput(entry, i, dataset, anySize, mapping.notes));
     if (dataset.isSequence() && !mapped.empty() && mapped[0].elements != input.elements)
       return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' takes ",
                      input.elements, " steps, '", entry.inputs[mapped[0].input].name, "' ",

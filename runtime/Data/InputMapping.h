@@ -1,9 +1,10 @@
 // Which field of a dataset feeds which input of an entry, and how: images go to the float or u8
 // input of rank two or more, labels to the i32 or i64 input of one number a sample, named arrays to
 // the input of their name. Shapes must be equal but for axes of extent 1, or one of them flat
-// (SampleShape.h); samples may lie along any axis of an input. Sequences go to i32 inputs of rank
-// two, [steps, N] or [N, steps]: the first takes the text, the second what follows each number of
-// it.
+// (SampleShape.h); samples may lie along any axis of an input. Pictures, and images that transforms
+// give another size, go to inputs [N, planes, height, width] of as many planes. Sequences go to i32
+// inputs of rank two, [steps, N] or [N, steps]: the first takes the text, the second what follows
+// each number of it.
 #ifndef DLC_RUNTIME_DATA_INPUTMAPPING_H
 #define DLC_RUNTIME_DATA_INPUTMAPPING_H
 
@@ -39,8 +40,9 @@ struct InputMapping {
 
 /// Fails, with the shapes of both sides, if an input finds no field or one of another shape, and
 /// with the sample if one in memory has a number that the input cannot hold or that is none of its
-/// classes.
-Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset);
+/// classes. `anySize`: images may be of another size than the input's.
+Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset,
+                               bool anySize = false);
 
 /// Fails with the first sample in memory whose number in a field is no class: below 0 or not below
 /// `classes`, and not `ignored` (0, which is a class, for none). `of` says what has these classes:

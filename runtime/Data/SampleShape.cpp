@@ -26,6 +26,24 @@ ShapeFit fitShapes(std::span<const uint64_t> found, std::span<const uint64_t> ex
   return isFlat && countOf(a) == countOf(b) ? ShapeFit::Flat : ShapeFit::None;
 }
 
+bool takesImages(const ValueInfo &input) {
+  return input.type.shape.size() == 4 && input.batchAxis == 0;
+}
+
+std::optional<Sides> imageSides(std::span<const uint64_t> stored, const ValueInfo &input) {
+  const std::vector<uint64_t> &wanted = input.type.shape;
+  auto sides = [](uint64_t height, uint64_t width) {
+    return Sides{static_cast<uint32_t>(height), static_cast<uint32_t>(width)};
+  };
+  if (fitShapes(stored, sampleShape(input)) != ShapeFit::None)
+    return sides(wanted[2], wanted[3]);
+  if (stored.size() == 2 && wanted[1] == 1)
+    return sides(stored[0], stored[1]);
+  if (stored.size() == 3 && stored[0] == wanted[1])
+    return sides(stored[1], stored[2]);
+  return {};
+}
+
 /// "(0, 3, 1, 2)" for three axes of a sample: numbers of axes of all samples.
 static std::string lastAxisFirst(size_t axes) {
   std::string order;

@@ -4,6 +4,7 @@
 
 #include "dlc/plan.h"
 
+#include <optional>
 #include <span>
 
 namespace dlc::runtime {
@@ -19,6 +20,17 @@ enum class ShapeFit {
 
 /// Of one sample each, without the axis that counts samples.
 ShapeFit fitShapes(std::span<const uint64_t> found, std::span<const uint64_t> expected);
+
+/// Rows and columns of an image.
+struct Sides {
+  uint32_t height, width;
+  bool operator==(const Sides &) const = default;
+};
+
+/// Whether an input is [N, planes, height, width].
+bool takesImages(const ValueInfo &input);
+/// Of images that are stored in a shape, for such an input; nothing if they have other planes.
+std::optional<Sides> imageSides(std::span<const uint64_t> stored, const ValueInfo &input);
 
 /// What makes samples fit an input, for the end of a message: "; channels come first: transpose(0,
 /// 3, 1, 2)" where the last axis should be the first, a word on one-hot rows where `input` takes

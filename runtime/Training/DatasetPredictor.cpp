@@ -25,7 +25,8 @@ DatasetPredictor::DatasetPredictor(std::unique_ptr<Context> made,
 
 Result<std::unique_ptr<DatasetPredictor>>
 DatasetPredictor::create(std::shared_ptr<State> state, std::string_view entry,
-                         std::shared_ptr<const Dataset> data, const LoadOptions &load) {
+                         std::shared_ptr<const Dataset> data, const LoadOptions &load,
+                         TransformList transforms) {
   if (data->isSequence())
     return invalid(data->name(), ": a text has no samples to predict from; arrays of the numbers "
                                  "of its characters or words have");
@@ -34,7 +35,9 @@ DatasetPredictor::create(std::shared_ptr<State> state, std::string_view entry,
   if (made->isWhole && data->size() != 1)
     return invalid(data->name(), ": has ", data->size(), " samples, entry '", made->entry.name,
                    "' expects one, which is all its inputs");
-  DLC_TRY_ASSIGN(loader, BatchLoader::create(made->loaded, data, {}, load));
+  DLC_TRY_ASSIGN(loader,
+                 BatchLoader::create(made->loaded, data, {}, load,
+                                     made->isWhole ? TransformList() : std::move(transforms)));
   made->loader = std::move(loader);
   return made;
 }

@@ -18,10 +18,9 @@ namespace dlc::runtime {
 class DatasetPredictor {
 public:
   /// Fails with InvalidArgument where the data do not fit the entry.
-  static Result<std::unique_ptr<DatasetPredictor>> create(std::shared_ptr<State> state,
-                                                          std::string_view entry,
-                                                          std::shared_ptr<const Dataset> data,
-                                                          const LoadOptions &load = {});
+  static Result<std::unique_ptr<DatasetPredictor>>
+  create(std::shared_ptr<State> state, std::string_view entry, std::shared_ptr<const Dataset> data,
+         const LoadOptions &load = {}, TransformList transforms = {});
 
   /// As BatchLoader::notes().
   std::vector<std::string> notes() const { return loader->notes(/*keepPartial=*/true); }

@@ -86,7 +86,8 @@ static std::string samplesText(std::span<const uint32_t> samples) {
 
 Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> state,
                                                      std::shared_ptr<const Dataset> dataset,
-                                                     const LoadOptions &load) {
+                                                     const LoadOptions &load,
+                                                     TransformList transforms) {
   const Module &module = *state->module();
   const EntryInfo *entry = module.plan().findEntry(DLC_ENTRY_EVALUATE);
   if (!entry)
@@ -94,7 +95,8 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> stat
   const Transport &ranks = state->device()->ranks();
   DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry->name));
   DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), dataset,
-                                             {.rank = ranks.rank(), .ranks = ranks.ranks()}, load));
+                                             {.rank = ranks.rank(), .ranks = ranks.ranks()}, load,
+                                             std::move(transforms)));
   if (entry->validInput == DLC_NONE && dataset->size() < entry->batch)
     return invalid(dataset->name(), ": ", dataset->size(), " samples do not fill one batch of ",
                    entry->batch);

@@ -23,7 +23,8 @@ public:
   /// Fails with InvalidArgument if the module has no evaluate entry or the data does not fit it.
   static Result<std::unique_ptr<Evaluator>> create(std::shared_ptr<State> state,
                                                    std::shared_ptr<const Dataset> dataset,
-                                                   const LoadOptions &load = {});
+                                                   const LoadOptions &load = {},
+                                                   TransformList transforms = {});
 
   /// Notes from now on what runs when; null: no longer.
   void setTimeline(Timeline *noted) {

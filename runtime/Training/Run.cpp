@@ -113,7 +113,7 @@ Status Run::Impl::createTrainer() {
                             .checkpoint = options.checkpoint,
                             .checkpointEvery = options.checkpointEvery,
                             .checkRanks = options.checkRanks,
-                            .augmentation = options.augment,
+                            .augmentation = begin.augmentation,
                             .load = options.load,
                             .batches = options.batches,
                             .overrides = options.overrides,
@@ -132,7 +132,8 @@ Status Run::Impl::createTrainer() {
 
 Status Run::Impl::createEvaluator() {
   const PhaseScope loading(*ranks, Phase::Load);
-  DLC_TRY_ASSIGN(created, Evaluator::create(begin.state, begin.test, options.load));
+  DLC_TRY_ASSIGN(created,
+                 Evaluator::create(begin.state, begin.test, options.load, begin.augmentation.test));
   evaluator = std::move(created);
   return {};
 }
@@ -162,7 +163,8 @@ Result<std::unique_ptr<Evaluator>> Run::Impl::evaluatorOn(std::shared_ptr<const 
   const PhaseScope loading(*ranks, Phase::Load);
   Facts facts;
   Result<std::unique_ptr<Evaluator>> created = guarded([&]() -> Result<std::unique_ptr<Evaluator>> {
-    DLC_TRY_ASSIGN(made, Evaluator::create(begin.state, data, options.load));
+    DLC_TRY_ASSIGN(made,
+                   Evaluator::create(begin.state, data, options.load, begin.augmentation.test));
     if (ranks->ranks() > 1) {
       DLC_TRY_ASSIGN(samples, describeSamples(*data));
       facts.emplace_back("test data of", std::move(samples));
@@ -187,7 +189,7 @@ Run::Impl::predictorOn(std::shared_ptr<const Dataset> data, const std::string &e
     return invalid("`data` is null");
   DLC_TRY_ASSIGN(selected, selectEntry(module(), entry, DLC_ENTRY_INFER));
   DLC_TRY_ASSIGN(created, DatasetPredictor::create(begin.state, selected->name, std::move(data),
-                                                   options.load));
+                                                   options.load, begin.augmentation.test));
   const Speaker speaker(options.log, ranks->rank() == 0);
   for (const std::string &note : created->notes())
     speaker.note(note);

@@ -131,8 +131,26 @@ Status initialiseFrom(const std::string &path, State &state, const Speaker &spea
   return {};
 }
 
+/// The list of transforms that a checkpoint was trained with; nothing of one that says none.
+std::optional<std::string> augmentOf(const Metadata &metadata) {
+  const auto saved = metadata.find("augment");
+  return saved == metadata.end() ? std::nullopt : std::optional(saved->second);
+}
+
+/// Another list than before is a slip: it would be another run.
+Status checkAugmentation(const Metadata &metadata, const Augmentation &given) {
+  const std::optional<std::string> saved = augmentOf(metadata);
+  if (!saved || given.text.empty() || *saved == given.text)
+    return {};
+  return invalid("was trained ",
+                 saved->empty() ? std::string("without `augment`")
+                                : concat("with `augment` '", *saved, "'"),
+                 ", and now it is '", given.text, "'; without it the checkpoint's holds");
+}
+
 /// Loads the checkpoint of an earlier run; afterwards the run goes on as if it had never ended.
-Result<Metadata> resumeFrom(const RunOptions &options, State &state, const Speaker &speaker) {
+Result<Metadata> resumeFrom(const RunOptions &options, const Augmentation &augmentation,
+                            State &state, const Speaker &speaker) {
   const std::string &path = options.checkpoint;
   DLC_TRY_ASSIGN(metadata, loadVariables(state, path, LoadMode::Everything));
   Result<TrainingProgress> found = progressFrom(metadata);
@@ -140,6 +158,7 @@ Result<Metadata> resumeFrom(const RunOptions &options, State &state, const Speak
     return found.takeStatus().in(path);
   if (options.seed && *options.seed != found->seed)
     return invalid(path, ": was trained with seed ", found->seed, ", `seed` is ", *options.seed);
+  DLC_TRY(checkAugmentation(metadata, augmentation).in(path));
   if (metadata["graph_hash"] != state.module()->graphHash())
     speaker.warn(path, ": written by another build of the model; results may differ in bits");
   return metadata;
@@ -162,6 +181,7 @@ struct Prepared {
   /// Of the checkpoint that is resumed; read by rank 0.
   Metadata metadata;
   CarriedStates carried;
+  Augmentation augmentation;
   Facts facts;
 };
 
@@ -181,22 +201,23 @@ Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
   for (const auto &[name, value] : options.overrides)
     addItem(overrides, concat(name, "=", decimalText(value)));
   const State &state = *prepared.state;
-  return Facts{{"the module", hexadecimal(state.module()->note().file_hash)},
-               {"the plan", state.module()->graphHash()},
-               {"the device", std::string(state.device()->name())},
-               {"`seed`", numberOrNone(options.seed)},
-               {"training data of", std::move(train)},
-               {"test data of", std::move(test)},
-               {"`batches.perEpoch`", std::to_string(options.batches.perEpoch)},
-               {"`epochs`", numberOrNone(options.epochs)},
-               {"`steps`", numberOrNone(options.steps)},
-               {"`checkpoint`", options.checkpoint.empty() ? "none" : "a file"},
-               {"`resume`", options.resume ? "given" : "none"},
-               {"`initFrom`", options.initFrom.empty() ? "none" : "a file"},
-               {"`checkpointEvery`", std::to_string(options.checkpointEvery)},
-               {"`checkRanks`", std::to_string(options.checkRanks)},
-               {"`augment`", concat("crop:", options.augment.crop, " flip:", options.augment.flip)},
-               {"`overrides`", overrides.empty() ? "none" : overrides}};
+  return Facts{
+      {"the module", hexadecimal(state.module()->note().file_hash)},
+      {"the plan", state.module()->graphHash()},
+      {"the device", std::string(state.device()->name())},
+      {"`seed`", numberOrNone(options.seed)},
+      {"training data of", std::move(train)},
+      {"test data of", std::move(test)},
+      {"`batches.perEpoch`", std::to_string(options.batches.perEpoch)},
+      {"`epochs`", numberOrNone(options.epochs)},
+      {"`steps`", numberOrNone(options.steps)},
+      {"`checkpoint`", options.checkpoint.empty() ? "none" : "a file"},
+      {"`resume`", options.resume ? "given" : "none"},
+      {"`initFrom`", options.initFrom.empty() ? "none" : "a file"},
+      {"`checkpointEvery`", std::to_string(options.checkpointEvery)},
+      {"`checkRanks`", std::to_string(options.checkRanks)},
+      {"`augment`", prepared.augmentation.text.empty() ? "none" : prepared.augmentation.text},
+      {"`overrides`", overrides.empty() ? "none" : overrides}};
 }
 
 Result<std::shared_ptr<State>> createState(const RunOptions &options,
@@ -210,31 +231,41 @@ Result<std::shared_ptr<State>> createState(const RunOptions &options,
   return State::create(std::move(module), std::move(device), options.seed.value_or(0));
 }
 
+Result<Augmentation> readAugmentation(std::string_view text) {
+  Result<Augmentation> found = parseAugmentation(text);
+  return found.ok() ? std::move(found) : Result<Augmentation>(found.takeStatus().in("`augment`"));
+}
+
 /// What each rank does by itself. Rank 0 alone reads checkpoints.
 Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transport> &ranks,
                          unsigned threads) {
   const bool first = ranks->rank() == 0;
   const Speaker speaker(options.log, first);
   Prepared prepared;
+  DLC_TRY_ASSIGN(augmentation, readAugmentation(options.augment));
   DLC_TRY_ASSIGN(state, createState(options, ranks, threads, first));
   const Module &module = *state->module();
   if (!options.checkpoint.empty() && first)
     DLC_TRY(checkCheckpoint(options, module.plan()));
   if (!options.initFrom.empty() && first)
     DLC_TRY(initialiseFrom(options.initFrom, *state, speaker));
-  if (!options.weights.empty() && first)
-    DLC_TRY(loadVariables(*state, options.weights, LoadMode::Weights).takeStatus());
+  if (!options.weights.empty() && first) {
+    DLC_TRY_ASSIGN(metadata, loadVariables(*state, options.weights, LoadMode::Weights));
+    if (const auto saved = augmentOf(metadata); saved && progressFrom(metadata).ok())
+      prepared.metadata["augment"] = *saved;
+  }
   DLC_TRY_ASSIGN(trainData, openTrainData(options, module));
   DLC_TRY_ASSIGN(testData, openTestData(options, module, speaker));
   if (options.resume && options.checkpoint.empty())
     return invalid("`resume` is given without `checkpoint`");
   if (options.resume && first) {
-    DLC_TRY_ASSIGN(metadata, resumeFrom(options, *state, speaker));
+    DLC_TRY_ASSIGN(metadata, resumeFrom(options, augmentation, *state, speaker));
     DLC_TRY_ASSIGN(before, ranksBefore(options, metadata));
     DLC_TRY_ASSIGN(carried, loadCarried(*state, options.checkpoint, before));
     prepared.metadata = std::move(metadata);
     prepared.carried = std::move(carried);
   }
+  prepared.augmentation = std::move(augmentation);
   prepared.state = std::move(state);
   prepared.train = std::move(trainData);
   prepared.test = std::move(testData);
@@ -309,8 +340,18 @@ Result<RunBeginning> beginRun(const RunOptions &options, const std::shared_ptr<T
                      options.log));
   DLC_TRY(broadcastRun(*ranks, prepared->metadata, *prepared->state));
   DLC_TRY_ASSIGN(progress, progressOf(options, *ranks, *prepared));
-  return RunBeginning{std::move(prepared->state), std::move(prepared->train),
-                      std::move(prepared->test), progress, std::move(prepared->metadata)};
+  if (const auto saved = augmentOf(prepared->metadata);
+      saved && prepared->augmentation.text.empty()) {
+    DLC_TRY_ASSIGN(augmentation, parseAugmentation(*saved));
+    // Weights are evaluated as in their run; what trains on from them is another one.
+    if (options.resume)
+      prepared->augmentation = std::move(augmentation);
+    else
+      prepared->augmentation.test = std::move(augmentation.test);
+  }
+  return RunBeginning{std::move(prepared->state),    std::move(prepared->train),
+                      std::move(prepared->test),     progress,
+                      std::move(prepared->metadata), std::move(prepared->augmentation)};
 }
 
 } // namespace dlc::runtime

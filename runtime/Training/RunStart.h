@@ -5,6 +5,7 @@
 
 #include "dlc/run.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/Augment/Transforms.h"
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Training/Ranks.h"
 
@@ -56,6 +57,8 @@ struct RunBeginning {
   TrainingProgress progress;
   /// Of the checkpoint that is resumed.
   Metadata metadata;
+  /// What `augment` says, or that checkpoint.
+  Augmentation augmentation;
 };
 
 /// Loads, opens, checks and agrees, and gives all ranks what rank 0 has.

@@ -39,7 +39,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   DLC_TRY(trainer->applyOverrides());
   DLC_TRY(trainer->openData(std::move(train)));
   if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
-    DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test), options.load));
+    DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test), options.load,
+                                                options.augmentation.test));
     trainer->evaluator = std::move(evaluator);
     trainer->evaluator->setTimeline(options.timeline);
   }
@@ -57,8 +58,8 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
     return checkEpochLength();
   }
   const Shard shard{.rank = ranks().rank(), .ranks = ranks().ranks(), .even = true};
-  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard, options.load));
-  DLC_TRY(created->augment(options.augmentation));
+  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard, options.load,
+                                              options.augmentation.train));
   loader = std::move(created);
   if (epochBatches() == 0)
     return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
@@ -460,6 +461,8 @@ Result<CarriedStates> Trainer::prepareCheckpoint() {
 Metadata Trainer::checkpointMetadata() const {
   Metadata metadata = toMetadata(position);
   metadata["graph_hash"] = state->module()->graphHash();
+  if (loader)
+    metadata["augment"] = options.augmentation.text;
   if (countsRanks)
     metadata["ranks"] = std::to_string(ranks().ranks());
   for (const Step &step : steps)

@@ -17,7 +17,7 @@
 
 #include "dlc/data.h"
 #include "runtime/Collectives/Transport.h"
-#include "runtime/Data/Augmentation.h"
+#include "runtime/Data/Augment/Transforms.h"
 #include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Schedule.h"
@@ -44,7 +44,7 @@ struct TrainOptions {
   uint64_t checkpointEvery = 0;
   /// Compare the parameters of all ranks each so many batches; 0: before checkpoints alone.
   uint64_t checkRanks = 0;
-  /// What happens to training images by chance.
+  /// What happens to images of training and test data.
   Augmentation augmentation = {};
   LoadOptions load = {};
   /// Batches of the program's, in the place of a dataset's.

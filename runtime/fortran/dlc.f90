@@ -206,15 +206,15 @@ module dlc
   type, bind(C) :: c_options
     integer(c_size_t) :: size = 0
     type(c_ptr) :: module = c_null_ptr, device = c_null_ptr
-    integer(c_int32_t) :: threads = 0, augment_crop = 0
-    integer(c_int) :: augment_flip = 0, resume = 0, overwrite = 0
+    integer(c_int32_t) :: threads = 0
+    integer(c_int) :: resume = 0, overwrite = 0
     type(c_ptr) :: data = c_null_ptr, train = c_null_ptr
     integer(c_size_t) :: train_count = 0
     type(c_ptr) :: test = c_null_ptr
     integer(c_size_t) :: test_count = 0
     type(c_funptr) :: batches_fill = c_null_funptr
     integer(c_int64_t) :: batches_per_epoch = 0
-    type(c_ptr) :: user = c_null_ptr
+    type(c_ptr) :: user = c_null_ptr, augment = c_null_ptr
     integer(c_int64_t) :: seed = 0, epochs = 0, steps = 0
     type(c_ptr) :: overrides = c_null_ptr
     integer(c_size_t) :: override_count = 0
@@ -787,26 +787,26 @@ contains
   !> The fields of dlc_options. `batches` and `log` have the attribute target, and live until
   !> close(), as the arrays of `train` and `test` do.
   subroutine run_open(self, module, device, threads, data, train, test, batches, &
-                      batches_per_epoch, augment_crop, augment_flip, seed, epochs, steps, &
-                      overrides, checkpoint, checkpoint_every, resume, overwrite, init_from, &
-                      ranks, check_ranks, log, load_workers, load_ahead, test_data, weights, &
-                      stat, message)
+                      batches_per_epoch, augment, seed, epochs, steps, overrides, checkpoint, &
+                      checkpoint_every, resume, overwrite, init_from, ranks, check_ranks, log, &
+                      load_workers, load_ahead, test_data, weights, stat, message)
     class(dlc_run), intent(inout) :: self
     character(*), intent(in) :: module
-    character(*), intent(in), optional :: device, data, checkpoint, init_from, test_data, weights
-    integer, intent(in), optional :: threads, batches_per_epoch, augment_crop, seed, epochs, &
-        steps, checkpoint_every, check_ranks, load_workers, load_ahead
+    character(*), intent(in), optional :: device, data, augment, checkpoint, init_from, &
+        test_data, weights
+    integer, intent(in), optional :: threads, batches_per_epoch, seed, epochs, steps, &
+        checkpoint_every, check_ranks, load_workers, load_ahead
     type(dlc_array), intent(in), optional :: train(:), test(:)
     class(dlc_batches), intent(inout), target, optional :: batches
-    logical, intent(in), optional :: augment_flip, resume, overwrite
+    logical, intent(in), optional :: resume, overwrite
     type(dlc_override), intent(in), optional :: overrides(:)
     type(dlc_ranks), intent(in), optional :: ranks
     class(dlc_log), intent(inout), target, optional :: log
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: message
     type(c_options) :: options
-    type(c_text), target :: module_text, device_text, data_text, checkpoint_text, init_from_text, &
-        test_text, weights_text
+    type(c_text), target :: module_text, device_text, data_text, augment_text, checkpoint_text, &
+        init_from_text, test_text, weights_text
     type(c_arrays), target :: training, testing
     type(c_overrides), target :: settings
     integer(c_int) :: status
@@ -818,13 +818,12 @@ contains
     options%module = kept(module_text, module)
     options%device = kept(device_text, device)
     options%data = kept(data_text, data)
+    options%augment = kept(augment_text, augment)
     options%checkpoint = kept(checkpoint_text, checkpoint)
     options%init_from = kept(init_from_text, init_from)
     options%test_data = kept(test_text, test_data)
     options%weights = kept(weights_text, weights)
     options%threads = int(given(threads), c_int32_t)
-    options%augment_crop = int(given(augment_crop), c_int32_t)
-    options%augment_flip = is_set(augment_flip)
     options%resume = is_set(resume)
     options%overwrite = is_set(overwrite)
     options%batches_per_epoch = given(batches_per_epoch)

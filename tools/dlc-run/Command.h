@@ -7,7 +7,7 @@
 #include "dlc/context.h"
 #include "dlc/device.h"
 #include "runtime/Collectives/Transport.h"
-#include "runtime/Data/Augmentation.h"
+#include "runtime/Data/Augment/Transforms.h"
 #include "runtime/Exec/Entries.h"
 #include "runtime/Training/Ranks.h"
 #include "tools/dlc-run/Output.h"
@@ -79,17 +79,17 @@ struct TrainFlags : RanksFlags {
   LoadOptions load = {};
   uint64_t checkRanks = 0;
   bool resume = false, overwrite = false;
-  Augmentation augmentation;
+  std::string augment;
   std::map<std::string, double> overrides;
 };
 
 struct EvalFlags : RanksFlags {
-  std::string data, checkpoint;
+  std::string data, checkpoint, augment;
   std::optional<uint64_t> steps;
 };
 
 struct InferFlags : RunFlags {
-  std::string entry, checkpoint, inputs, save, data;
+  std::string entry, checkpoint, inputs, save, data, augment;
   std::optional<uint64_t> steps;
 };
 

@@ -13,6 +13,7 @@ Result<std::unique_ptr<Run>> open(const EvalFlags &flags, const std::shared_ptr<
   return Run::open({.module = flags.module,
                     .device = flags.device,
                     .testData = flags.data,
+                    .augment = flags.augment,
                     .seed = flags.seed,
                     .weights = flags.checkpoint,
                     .ranks = std::make_shared<Ranks>(ranks),

@@ -259,6 +259,7 @@ Status infer(const InferFlags &flags) {
     DLC_TRY(checkSave(flags));
   DLC_TRY_ASSIGN(run, Run::open({.module = flags.module,
                                  .device = flags.device,
+                                 .augment = flags.augment,
                                  .seed = flags.seed,
                                  .weights = flags.checkpoint,
                                  .log = printLine}));

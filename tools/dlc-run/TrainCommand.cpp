@@ -41,7 +41,7 @@ RunOptions optionsOf(const TrainFlags &flags) {
   return {.module = flags.module,
           .device = flags.device,
           .data = flags.data,
-          .augment = flags.augmentation,
+          .augment = flags.augment,
           .load = flags.load,
           .seed = flags.seed,
           .epochs = flags.epochs,

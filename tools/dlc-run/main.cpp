@@ -41,6 +41,7 @@ struct CommandLine {
   static void addDeviceDetails(CLI::App *command, DeviceOptions &flags);
   static void addTrace(CLI::App *command, RanksFlags &flags);
   static void addRanks(CLI::App *command, RanksFlags &flags);
+  static void addAugment(CLI::App *command, std::string &list, bool evaluates, const char *text);
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
   void addInfer();
@@ -58,10 +59,9 @@ struct CommandLine {
 };
 
 constexpr const char *dataText =
-    "idx:DIR, cifar:DIR, images:DIR, list:FILE; safetensors:, npz:, text:, words: or tokens:FILE";
+    "idx: cifar: images:DIR, list: npz: safetensors: text: words: tokens:FILE";
 
-constexpr const char *inferDataText =
-    "idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE or npz:FILE";
+constexpr const char *inferDataText = "idx: cifar: images:DIR, list: npz: safetensors:FILE";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);
@@ -138,6 +138,25 @@ CLI::App *CommandLine::addRunning(const char *name, const char *description, Run
   return command;
 }
 
+/// `evaluates`: only what stands behind test: is of use.
+void CommandLine::addAugment(CLI::App *command, std::string &list, bool evaluates,
+                             const char *text) {
+  command
+      ->add_option_function<std::string>(
+          "--augment",
+          [&list, evaluates](const std::string &given) {
+            const Result<Augmentation> found = parseAugmentation(given);
+            if (!found.ok())
+              throw CLI::ValidationError("--augment", std::string(found.status().message()));
+            if (evaluates && !found->hasTest)
+              throw CLI::ValidationError(
+                  "--augment", "expected test: and what evaluation does, found '" + given + "'");
+            list = given;
+          },
+          text)
+      ->type_name("LIST");
+}
+
 /// "optimizer.learning_rate=0.1"
 void addOverride(const std::string &text, std::map<std::string, double> &overrides) {
   const size_t equals = std::min(text.find('='), text.size());
@@ -185,17 +204,8 @@ void CommandLine::addTrain() {
                    "also compare the parameters of all ranks every N batches")
       ->type_name("N")
       ->check(wholeNumber(0));
-  trainCommand
-      ->add_option_function<std::string>(
-          "--augment",
-          [this](const std::string &text) {
-            Result<Augmentation> found = parseAugmentation(text);
-            if (!found.ok())
-              throw CLI::ValidationError("--augment", std::string(found.status().message()));
-            train.augmentation = *found;
-          },
-          "move images by up to N pixels, mirror half of them: crop:N, flip or both")
-      ->type_name("crop:N,flip");
+  addAugment(trainCommand, train.augment, false,
+             "transforms of images, as crop:4,flip, or @FILE; test: for evaluation");
   trainCommand
       ->add_option("--workers", train.load.workers,
                    "threads that read samples; default: 1 for data in memory")
@@ -239,6 +249,8 @@ void CommandLine::addInfer() {
     if (infer.inputs.empty() && infer.data.empty())
       throw CLI::RequiredError("one of --inputs FILE and --data DATA");
   });
+  addAugment(inferCommand, infer.augment, true,
+             "test: and transforms of images, or @FILE; default: the checkpoint's");
   inferCommand->add_option("--entry", infer.entry, "entry to run; default: the first that infers")
       ->type_name("NAME");
   inferCommand->add_option("--steps", infer.steps, "at most N batches")
@@ -459,6 +471,8 @@ CommandLine::CommandLine() {
   evalCommand->add_option("--steps", eval.steps, "at most N batches")
       ->type_name("N")
       ->check(wholeNumber(1));
+  addAugment(evalCommand, eval.augment, true,
+             "test: and transforms of images, or @FILE; default: the checkpoint's");
   addRanks(evalCommand, eval);
   addInfer();
   addBench();

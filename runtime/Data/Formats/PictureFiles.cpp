@@ -54,6 +54,7 @@ public:
       const std::string path = pathOf(index);
       DLC_TRY_ASSIGN(content, readWholeFile(path, mostBytes));
       Result<PictureRegion> region = decode(content, channels, choose, picture);
+      picture.file = path;
       return region.ok() ? std::move(region) : region.takeStatus().in(path);
     });
   }

@@ -174,10 +174,6 @@ typedef struct dlc_options {
   uint32_t threads;   /* that run kernels, the calling one included; 0: one for each core. Results
                          do not depend on it */
 
-  uint32_t augment_crop; /* rows and columns of zeros on each side of a training image, out of which
-                            its size is cropped by chance; 0: no crop */
-  int augment_flip;      /* whether half of the training images are mirrored, left for right */
-
   int resume;    /* go on where `checkpoint` ends; it must be there */
   int overwrite; /* whether `checkpoint` may be one that is there already, and is replaced */
 
@@ -196,6 +192,10 @@ typedef struct dlc_options {
   dlc_fill batches_fill;
   uint64_t batches_per_epoch; /* of each rank; 0: not known, as where the program steps by itself */
   void *user;                 /* what `batches_fill` and `log` get */
+
+  /* What happens to images on their way into a batch: a list of transforms, as dlc-run's --augment,
+   * "crop:4,flip" or "@FILE"; NULL: that of the checkpoint that is resumed, or nothing. */
+  const char *augment;
 
   uint64_t seed;   /* of initial values, order and all that is drawn; 0: that of the checkpoint that
                       is resumed, or 0; see `seed_given` */

@@ -52,6 +52,8 @@ struct DatasetField {
 struct Picture {
   uint32_t height = 0, width = 0, channels = 0;
   std::vector<uint8_t> bytes = {};
+  /// For messages: its file or record; empty: the sample's number says it.
+  std::string file = {};
 };
 
 /// A part of a picture, in its pixels, which need not be whole ones.

@@ -50,8 +50,9 @@ struct RunOptions {
   std::shared_ptr<const Dataset> test = {};
   /// Training data, in the place of `train`.
   Batches batches = {};
-  /// What happens to training images by chance.
-  Augmentation augment = {};
+  /// What happens to images on their way into a batch: a list of transforms, as dlc-run's --augment
+  /// ("crop:4,flip", "@FILE"); empty: that of the checkpoint that is resumed, or nothing.
+  std::string augment = {};
   LoadOptions load = {};
 
   /// Of initial values, order and everything that is drawn; none: that of the checkpoint that is
@@ -231,11 +232,11 @@ private:
 } // namespace dlc::runtime
 
 namespace dlc {
-using runtime::Array, runtime::Augmentation, runtime::Batches, runtime::Dataset,
-    runtime::EpochReport, runtime::EvaluateOptions, runtime::EvaluateReport, runtime::Log,
-    runtime::OutputArray, runtime::Place, runtime::PredictedBatch, runtime::PredictOptions,
-    runtime::Ranks, runtime::Result, runtime::Run, runtime::RunOptions, runtime::Severity,
-    runtime::Split, runtime::Status, runtime::StatusCode, runtime::StepReport, runtime::Tensor,
+using runtime::Array, runtime::Batches, runtime::Dataset, runtime::EpochReport,
+    runtime::EvaluateOptions, runtime::EvaluateReport, runtime::Log, runtime::OutputArray,
+    runtime::Place, runtime::PredictedBatch, runtime::PredictOptions, runtime::Ranks,
+    runtime::Result, runtime::Run, runtime::RunOptions, runtime::Severity, runtime::Split,
+    runtime::Status, runtime::StatusCode, runtime::StepReport, runtime::Tensor,
     runtime::TrainObserver, runtime::TrainingProgress;
 } // namespace dlc
 

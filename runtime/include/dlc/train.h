@@ -70,16 +70,6 @@ public:
   virtual bool shouldStop() { return false; }
 };
 
-/// What happens to images by chance as they are put into batches.
-struct Augmentation {
-  /// Rows and columns of zeros on each side, out of which an image's size is cropped; 0: no crop.
-  uint32_t crop = 0;
-  /// Whether half of the images are mirrored, left for right.
-  bool flip = false;
-
-  bool changesImages() const { return crop != 0 || flip; }
-};
-
 } // namespace dlc::runtime
 
 #endif
