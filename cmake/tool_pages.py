@@ -60,9 +60,15 @@ def read_flag(left, text):
     return Flag(names.split(","), value, text)
 
 
+def print_help(tool, name, flag):
+    return subprocess.run([tool, *name.split(), flag], check=True, capture_output=True, text=True).stdout
+
+
 def read_help(tool, name):
     """The command of this name, or the tool itself, and its commands: name -> what it is for."""
-    text = subprocess.run([tool, *name.split(), "--help"], check=True, capture_output=True, text=True).stdout
+    text = print_help(tool, name, "--help")
+    if "--help-all" in text:
+        text = print_help(tool, name, "--help-all")
     command, section, lists = Command(name), "About", {}
     for line in text.splitlines():
         title = re.match(r"(Usage|Options|Subcommands): *(.*)", line)
@@ -153,7 +159,7 @@ def manual_page(tool, version, purpose, commands):
         lines.append(".SH COMMANDS")
     for command in commands[1:]:
         lines += [f".SS {roff(tool)} {roff(command.name)}", roff(sentence(command.about)),
-                  *manual_entries(command.places + [flag for flag in command.flags if "--help" not in flag.names])]
+                  *manual_entries(command.places + [flag for flag in command.flags if not flag.names[-1].startswith("--help")])]
     lines += [".SH SEE ALSO", ",\n".join(f".BR {roff(other)} (1)" for other in ("dlc", "dlc-run") if other != tool)]
     return "\n".join(lines) + "\n"
 

@@ -30,6 +30,10 @@ class StepReport(NamedTuple):
     epoch: dict[str, float | ndarray]
     """And over the epoch so far."""
     seconds: float
+    rates: dict[str, float] = {}
+    """Learning rates of the last update, by the names of their settings."""
+    tokens: int = 0
+    """Of a text, those that the batch has of it; else 0."""
 
 
 class EpochReport(NamedTuple):

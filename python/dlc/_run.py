@@ -101,6 +101,14 @@ class Run:
       load_ahead         batches that are made ahead of the one that is trained on; default: 3
       check_ranks        compare the parameters of all ranks each so many batches; without it before checkpoints alone
       log                hears what there is to say: a logging.Logger, or a function of a level and a line; default: the logger "dlc"
+      keep               how many checkpoints stay: `checkpoint`, and those before it as CHECKPOINT.step-N; default: the last one alone
+      save_best          a metric of evaluations, "accuracy" or "error:min": behind the best of them CHECKPOINT.best is written as well
+      evaluate_every     evaluate within an epoch too, each so many batches, and write `checkpoint` behind it
+      patience           end train() behind so many evaluations of which none was better, by more than `min_delta`, than the best
+      patience_metric    in which metric; default: that of `save_best`, else the first loss
+      time_limit         end train() behind the first batch that ends after so many seconds, as if it were complete
+      log_file           file that train() adds a line to for each step, evaluation and epoch: JSON, or CSV where its name ends with .csv
+      rename             "REGEX=REPLACEMENT" each, which make the model's names of those in `init_from`, as sed's s/REGEX/REPLACEMENT/g
 
     `run.ranks` are the ranks, or None; who gives a communicator calls run.ranks.leave() before MPI is finalised.
 
@@ -116,7 +124,10 @@ class Run:
                  overwrite: bool = False, init_from: str | os.PathLike[str] | None = None,
                  weights: str | os.PathLike[str] | None = None, augment: str | None = None,
                  overrides: Mapping[str, float] | None = None, load_workers: int | None = None, load_ahead: int | None = None,
-                 ranks: Any = None, check_ranks: int | None = None, log: Log = None):
+                 ranks: Any = None, check_ranks: int | None = None, log: Log = None,
+                 keep: int | None = None, save_best: str | None = None, evaluate_every: int | None = None, patience: int | None = None,
+                 min_delta: float = 0, patience_metric: str | None = None, time_limit: float | None = None,
+                 log_file: str | os.PathLike[str] | None = None, rename: Iterable[str] = ()):
         fill = None
         if data is not None and not isinstance(data, (str, Mapping)):
             if callable(data):
@@ -138,7 +149,10 @@ class Run:
             init_from=init_from or "", weights=weights or "", augment=augment or "", overrides=dict(overrides or {}),
             load_workers=_count_or_none("load_workers", load_workers), load_ahead=_count_or_none("load_ahead", load_ahead),
             ranks=self.ranks and self.ranks._ranks,
-            check_ranks=_count("check_ranks", check_ranks or 0), log=log_of(log))
+            check_ranks=_count("check_ranks", check_ranks or 0), log=log_of(log), keep=_count("keep", keep or 0),
+            save_best=save_best or "", evaluate_every=_count("evaluate_every", evaluate_every or 0),
+            patience=_count("patience", patience or 0), min_delta=min_delta, patience_metric=patience_metric or "",
+            time_limit=time_limit or 0, log_file=log_file or "", rename=list(rename))
         self.parameters = Parameters(self._run)
 
     def train(self, epochs: int | None = None, callback: Callable[[StepReport | EpochReport], object] | None = None,

@@ -80,7 +80,10 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
              const path &checkpoint, uint64_t checkpointEvery, bool resume, bool overwrite,
              const path &initFrom, const path &weights, std::string augment,
              std::optional<unsigned> loadWorkers, std::optional<unsigned> loadAhead,
-             std::shared_ptr<Ranks> ranks, uint64_t checkRanks, nb::object log) {
+             std::shared_ptr<Ranks> ranks, uint64_t checkRanks, nb::object log, uint64_t keep,
+             std::string saveBest, uint64_t evaluateEvery, uint64_t patience, double minDelta,
+             std::string patienceMetric, double timeLimit, const path &logFile,
+             std::vector<std::string> rename) {
   RunOptions options{.module = module,
                      .device = {.name = std::move(device), .threads = threads},
                      .augment = std::move(augment),
@@ -95,7 +98,16 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
                      .initFrom = initFrom,
                      .weights = weights,
                      .ranks = std::move(ranks),
-                     .checkRanks = checkRanks};
+                     .checkRanks = checkRanks,
+                     .keep = keep,
+                     .saveBest = std::move(saveBest),
+                     .evaluateEvery = evaluateEvery,
+                     .patience = patience,
+                     .minDelta = minDelta,
+                     .patienceMetric = std::move(patienceMetric),
+                     .timeLimit = timeLimit,
+                     .rename = std::move(rename),
+                     .logFile = logFile};
   options.batches.perEpoch = batchesPerEpoch;
   options.load.workers = loadWorkers.value_or(options.load.workers);
   options.load.ahead = loadAhead.value_or(options.load.ahead);
@@ -127,7 +139,8 @@ void define(nb::module_ &module) {
            "epochs"_a.none(), "steps"_a.none(), "overrides"_a, "checkpoint"_a, "checkpoint_every"_a,
            "resume"_a, "overwrite"_a, "init_from"_a, "weights"_a, "augment"_a,
            "load_workers"_a.none(), "load_ahead"_a.none(), "ranks"_a.none(), "check_ranks"_a,
-           "log"_a.none())
+           "log"_a.none(), "keep"_a, "save_best"_a, "evaluate_every"_a, "patience"_a, "min_delta"_a,
+           "patience_metric"_a, "time_limit"_a, "log_file"_a, "rename"_a)
       .def("train", &Run::train, "callback"_a.none(), "progress"_a.none(), "epochs"_a.none())
       .def("step", &Run::step, "batch"_a)
       .def("evaluate", &Run::evaluate, "data"_a.none())

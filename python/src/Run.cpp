@@ -31,17 +31,23 @@ static nb::object progressOf(const TrainingProgress &progress) {
   return report("Progress")(progress.seed, progress.step, progress.epoch, progress.position);
 }
 
+static nb::dict ratesOf(const std::vector<std::pair<std::string_view, double>> &rates) {
+  nb::dict named;
+  for (const auto &[name, rate] : rates)
+    named[nb::str(name.data(), name.size())] = rate;
+  return named;
+}
+
 static nb::object stepReport(const StepReport &r) {
   return report("StepReport")(progressOf(r.progress), r.stepsInEpoch, r.epochs, r.samples,
-                              metricsOf(r.batch), metricsOf(r.epoch), r.seconds);
+                              metricsOf(r.batch), metricsOf(r.epoch), r.seconds, ratesOf(r.rates),
+                              r.tokens);
 }
 
 static nb::object epochReport(const EpochReport &r) {
-  nb::dict rates;
-  for (const auto &[name, rate] : r.rates)
-    rates[nb::str(name.data(), name.size())] = rate;
   return report("EpochReport")(progressOf(r.progress), r.samples, metricsOf(r.train), r.seconds,
-                               r.test ? nb::object(metricsOf(r.test->metrics)) : nb::none(), rates);
+                               r.test ? nb::object(metricsOf(r.test->metrics)) : nb::none(),
+                               ratesOf(r.rates));
 }
 
 /// Takes the run for a call, or refuses it.

@@ -42,7 +42,7 @@ class Kinds(Case):
     def test_of_arguments(self):
         run = self.run_of
         for name in ("seed", "threads", "epochs", "steps", "checkpoint_every", "check_ranks", "batches_per_epoch", "load_workers",
-                     "load_ahead"):
+                     "load_ahead", "keep", "evaluate_every", "patience"):
             for value in (-1, 1.5, "1", 1 << 64):
                 self.says(dlc.InvalidArgumentError, f"`{name}` is {value!r}, expected a whole number from 0 on", run, **{name: value})
         self.assertEqual(run(epochs=numpy.int32(3)).progress.epoch, 0)

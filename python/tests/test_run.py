@@ -66,6 +66,26 @@ class Train(Case):
         other.train(progress=False)
         self.assertEqual(one.weights.tobytes(), other.weights.tobytes())
 
+    def test_keeps_and_ends(self):
+        path = self.folder / "c"
+        run = self.run_of(samples(), test=samples(30, seed=1), checkpoint=path, epochs=9, keep=2, save_best="loss:max", patience=1,
+                          evaluate_every=5, log_file=self.folder / "log.jsonl")
+        run.train(progress=False)
+        # The loss falls, so with more of it as better only the first evaluation, behind step 5, is.
+        self.assertEqual(run.progress.step, 8)
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["c", "c.best", "c.step-5", "log.jsonl"])
+        self.assertEqual(len((self.folder / "log.jsonl").read_text().splitlines()), 8 + 2)
+        self.assertEqual((self.folder / "c.best").read_bytes(), (self.folder / "c.step-5").read_bytes())
+
+    def test_renames_tensors(self):
+        path = self.folder / "c"
+        first = self.run_of(samples())
+        first.save(path)
+        name = next(iter(first.parameters))
+        self.says(dlc.InvalidArgumentError, "`rename`: expected REGEX=REPLACEMENT, found 'a'", self.run_of, init_from=path, rename=["a"])
+        run = self.run_of(seed=2, init_from=path, rename=[f"^{name}=x", f"x={name}"])
+        self.assertEqual(run.weights.tobytes(), first.weights.tobytes())
+
     def test_goes_on_to_the_bit(self):
         data = samples()
         whole = self.run_of(data)

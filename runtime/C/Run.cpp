@@ -60,9 +60,16 @@ dlc_progress progressOf(const RunHandle &object, const TrainingProgress &at) {
           .saved_step = object.run->lastSaved().value_or(UINT64_MAX)};
 }
 
+void keepRates(RunHandle &object, const std::vector<std::pair<std::string_view, double>> &rates) {
+  object.rates.clear();
+  for (const auto &[name, rate] : rates)
+    object.rates.emplace_back(name, MetricValue{.number = rate});
+}
+
 void keep(RunHandle &object, StepReport report) {
   object.batch = std::move(report.batch);
   object.epoch = std::move(report.epoch);
+  keepRates(object, report.rates);
   object.stepsInEpoch = report.stepsInEpoch;
   object.samples = report.samples;
   object.seconds = report.seconds;
@@ -72,9 +79,7 @@ void keep(RunHandle &object, const EpochReport &report) {
   object.epoch = report.train;
   if (report.test)
     object.test = report.test->metrics;
-  object.rates.clear();
-  for (const auto &[name, rate] : report.rates)
-    object.rates.emplace_back(name, MetricValue{.number = rate});
+  keepRates(object, report.rates);
   object.samples = report.samples;
   object.seconds = report.seconds;
 }
@@ -93,6 +98,7 @@ public:
     keep(object, report);
     call("`on_epoch` ", given.on_epoch, Calls::Evaluating, report.progress);
   }
+  void onEvaluation(const EvaluationReport &report) override { object.test = report.test.metrics; }
   void onCheckpoint(const std::string &) override {
     call("`on_checkpoint` ", given.on_checkpoint, Calls::Reading, object.run->progress());
   }
@@ -206,6 +212,18 @@ Result<RunOptions> optionsOf(const dlc_options &options,
   taken.weights = textOf(options.weights);
   taken.checkRanks = options.check_ranks;
   taken.log = logOf(options.log, options.user);
+  taken.keep = options.keep;
+  taken.saveBest = textOf(options.save_best);
+  taken.evaluateEvery = options.evaluate_every;
+  taken.patience = options.patience;
+  taken.minDelta = options.min_delta;
+  taken.patienceMetric = textOf(options.patience_metric);
+  taken.timeLimit = options.time_limit;
+  taken.logFile = textOf(options.log_file);
+  if (options.rename_count != 0)
+    DLC_TRY(present(options.rename, "`rename`"));
+  for (const char *rule : std::span(options.rename, options.rename_count))
+    taken.rename.push_back(textOf(rule));
   return taken;
 }
 

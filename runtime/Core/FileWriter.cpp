@@ -1,5 +1,6 @@
 // Writing on POSIX files.
 #include "runtime/Core/FileWriter.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/Support.h"
 
 #include <cerrno>
@@ -323,6 +324,56 @@ Status writeFile(const std::string &path, std::span<const std::byte> content,
 
 Status writeFile(const std::string &path, std::string_view content, Durability durability) {
   return writeFile(path, std::as_bytes(std::span(content)), durability);
+}
+
+Result<LineWriter> LineWriter::open(const std::string &path, bool append) {
+  const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC);
+  LineWriter writer(::open(path.c_str(), flags, 0666), path);
+  if (writer.descriptor < 0)
+    return ioFailure(path, "cannot write");
+  // Whoever wrote the last line may have ended within it.
+  char last = '\n';
+  if (const off_t end = lseek(writer.descriptor, 0, SEEK_END); end > 0)
+    (void)!pread(writer.descriptor, &last, 1, end - 1);
+  if (last != '\n')
+    DLC_TRY(writer.add(""));
+  return writer;
+}
+
+LineWriter::LineWriter(LineWriter &&other) noexcept
+    : descriptor(std::exchange(other.descriptor, -1)), path(std::move(other.path)) {}
+
+LineWriter::~LineWriter() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+Status LineWriter::add(std::string_view line) {
+  const std::string whole = concat(line, "\n");
+  return writeAll(descriptor, std::as_bytes(std::span(whole))) ? Status()
+                                                               : ioFailure(path, "cannot write");
+}
+
+static Status copyFile(const std::string &path, const std::string &to) {
+  DLC_TRY_ASSIGN(file, File::openForReading(path));
+  DLC_TRY_ASSIGN(writer, FileWriter::create(to));
+  constexpr uint64_t pieceSize = 1 << 20;
+  std::vector<std::byte> piece(pieceSize);
+  for (uint64_t at = 0; at < file.size(); at += pieceSize) {
+    const std::span part = std::span(piece).first(std::min(pieceSize, file.size() - at));
+    DLC_TRY(file.readAt(at, part));
+    DLC_TRY(writer.append(part));
+  }
+  return writer.commit();
+}
+
+Status addName(const std::string &path, const std::string &other) {
+  if (isSameFile(path, other))
+    return {};
+  unlink(other.c_str());
+  if (linkat(AT_FDCWD, path.c_str(), AT_FDCWD, other.c_str(), AT_SYMLINK_FOLLOW) == 0)
+    return {};
+  return copyFile(path, other);
 }
 
 bool isSameFile(const std::string &a, const std::string &b) {

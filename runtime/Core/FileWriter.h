@@ -69,6 +69,28 @@ Status writeFile(const std::string &path, std::span<const std::byte> content,
 Status writeFile(const std::string &path, std::string_view content,
                  Durability durability = Durability::Durable);
 
+/// A file that grows line by line, each as it comes: a log, which others read meanwhile.
+class LineWriter {
+public:
+  /// Behind what is there if `append`, and on a line of its own; else in its place.
+  static Result<LineWriter> open(const std::string &path, bool append);
+  LineWriter(LineWriter &&other) noexcept;
+  LineWriter &operator=(LineWriter &&) = delete;
+  ~LineWriter();
+
+  /// Writes the line and its end.
+  Status add(std::string_view line);
+
+private:
+  LineWriter(int descriptor, std::string path) : descriptor(descriptor), path(std::move(path)) {}
+  int descriptor;
+  std::string path;
+};
+
+/// Gives the file at `path` another name, in the place of what has that: a link where the file
+/// system has them, else a copy. What is written to `path` later leaves the other as it is.
+Status addName(const std::string &path, const std::string &other);
+
 /// Whether two names lead to one regular file, or would if it were there.
 bool isSameFile(const std::string &a, const std::string &b);
 

@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/CheckpointImage.h"
+#include "runtime/Data/RenameRules.h"
 #include "runtime/Data/Safetensors.h"
 
 #include <algorithm>
@@ -296,8 +297,12 @@ Result<bool> hasAverages(const Plan &plan, const std::string &path) {
   });
 }
 
-static Result<MatchReport> match(State &state, const std::string &path) {
+static Result<MatchReport> match(State &state, const std::string &path,
+                                 const std::vector<std::string> &rename) {
+  DLC_TRY_ASSIGN(rules, renameRules(rename));
   DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+  if (!rules.empty())
+    DLC_TRY(file.renameTensors([&](const std::string &name) { return renamed(name, rules); }));
   const Plan &plan = state.module()->plan();
   MatchReport report;
   std::vector<Taken> tensors;
@@ -326,8 +331,9 @@ static Result<MatchReport> match(State &state, const std::string &path) {
   return report;
 }
 
-Result<MatchReport> loadMatching(State &state, const std::string &path) {
-  return guarded([&] { return match(state, path); });
+Result<MatchReport> loadMatching(State &state, const std::string &path,
+                                 const std::vector<std::string> &rename) {
+  return guarded([&] { return match(state, path, rename); });
 }
 
 /// A tensor of a checkpoint, and where its contents are: a variable, or what a rank has carried.
@@ -449,6 +455,45 @@ Status CheckpointImage::write(const std::string &path) {
     DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, metadata));
     DLC_TRY(writer.append(all));
     return writer.commit();
+  });
+}
+
+static Status exportFrom(const SafetensorsFile &file, const Plan &plan, const std::string &path) {
+  std::vector<const StoredTensor *> sources;
+  std::vector<StoredTensor> tensors;
+  for (const VariableInfo &variable : plan.variables) {
+    if (!isRequired(variable.role, LoadMode::Weights))
+      continue;
+    const StoredTensor *average = averageIn(file, variable);
+    sources.push_back(average ? average : file.find(variable.name));
+    tensors.push_back(*sources.back());
+    tensors.back().name = variable.name;
+    if (tensors.back().checksum.empty()) {
+      std::vector<std::byte> content(tensors.back().bytes);
+      DLC_TRY(file.read(*sources.back(), content));
+      tensors.back().checksum = checksumOf(content);
+    }
+  }
+  // What other programs ask for before they take a file for PyTorch's.
+  Metadata metadata = {{"format", "pt"}, {"model", std::string(plan.model)}};
+  if (std::string hash = operationsOf(plan); !hash.empty())
+    metadata[operationsKey] = std::move(hash);
+  DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
+  for (const StoredTensor *source : sources) {
+    std::vector<std::byte> content(source->bytes);
+    DLC_TRY(file.read(*source, content));
+    DLC_TRY(writer.append(content));
+  }
+  return writer.commit();
+}
+
+Status exportWeights(const Module &module, const std::string &checkpoint, const std::string &path) {
+  return guarded([&]() -> Status {
+    const std::string inputs[] = {checkpoint, module.path()};
+    DLC_TRY(checkWritable(path, inputs));
+    DLC_TRY_ASSIGN(file, SafetensorsFile::open(checkpoint));
+    DLC_TRY(checkFile(file, module.plan(), LoadMode::Weights).in(checkpoint));
+    return exportFrom(file, module.plan(), path);
   });
 }
 

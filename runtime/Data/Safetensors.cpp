@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -54,6 +55,20 @@ const StoredTensor *SafetensorsFile::find(std::string_view name) const {
   auto it = std::find_if(entries.begin(), entries.end(),
                          [&](const StoredTensor &tensor) { return tensor.name == name; });
   return it == entries.end() ? nullptr : &*it;
+}
+
+Status
+SafetensorsFile::renameTensors(const std::function<std::string(const std::string &)> &newName) {
+  std::map<std::string, std::string> before;
+  for (StoredTensor &tensor : entries) {
+    std::string name = newName(tensor.name);
+    const auto [other, isNew] = before.emplace(name, tensor.name);
+    if (!isNew)
+      return invalid(path(), ": '", excerpt(other->second), "' and '", excerpt(tensor.name),
+                     "' are both renamed to '", excerpt(name), "'");
+    tensor.name = std::move(name);
+  }
+  return {};
 }
 
 Status SafetensorsFile::read(const StoredTensor &tensor, std::span<std::byte> destination) const {

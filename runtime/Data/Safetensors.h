@@ -14,6 +14,8 @@
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
 
+#include <functional>
+
 namespace dlc::runtime {
 
 /// One tensor of a file. Row-major.
@@ -45,6 +47,8 @@ public:
   const Metadata &metadata() const { return text; }
   /// Null if there is none of that name.
   const StoredTensor *find(std::string_view name) const;
+  /// Calls tensors otherwise from now on, by their names in the file. Fails if two get one name.
+  Status renameTensors(const std::function<std::string(const std::string &)> &newName);
   /// Copies a tensor's bytes, which must have its checksum; `destination` has exactly its size.
   Status read(const StoredTensor &tensor, std::span<std::byte> destination) const;
 

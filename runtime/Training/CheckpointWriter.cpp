@@ -10,7 +10,7 @@ namespace dlc::runtime {
 CheckpointWriter::~CheckpointWriter() { wait(); }
 
 Status CheckpointWriter::begin(const State &state, const CarriedStates &all,
-                               const std::string &path, Metadata metadata, uint64_t step,
+                               const CheckpointFiles &files, Metadata metadata, uint64_t step,
                                Timeline *timeline) {
   Status taken;
   {
@@ -19,14 +19,17 @@ Status CheckpointWriter::begin(const State &state, const CarriedStates &all,
   }
   if (!taken.ok() && taken.code() != StatusCode::OutOfMemory)
     return taken;
-  outcome = {step, {}};
+  outcome = {.step = step};
+  auto writeBy = [this, files, step](const auto &write) {
+    outcome->status = guarded([&] { return writeFiles(files, step, write, outcome->bestIsLost); });
+  };
   if (!taken.ok()) {
-    outcome->status = saveVariablesOf(state, all, path, std::move(metadata));
+    writeBy([&](const std::string &path) { return saveVariablesOf(state, all, path, metadata); });
     return {};
   }
-  auto write = [this, path, timeline] {
+  auto write = [this, writeBy, timeline] {
     const TimedScope scope(timeline, SpanKind::WriteCheckpoint);
-    outcome->status = image.write(path);
+    writeBy([this](const std::string &path) { return image.write(path); });
     written = true;
   };
   written = false;

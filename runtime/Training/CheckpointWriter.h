@@ -7,6 +7,7 @@
 
 #include "dlc/timeline.h"
 #include "runtime/Data/CheckpointImage.h"
+#include "runtime/Training/KeptCheckpoints.h"
 
 #include <atomic>
 #include <optional>
@@ -18,16 +19,18 @@ class CheckpointWriter {
 public:
   ~CheckpointWriter();
 
-  /// What became of a checkpoint, and the step that it holds.
+  /// What became of a checkpoint, the step that it holds, and whether it is the best one and did
+  /// not come into the file of the best.
   struct Outcome {
     uint64_t step;
-    Status status;
+    Status status = {};
+    bool bestIsLost = false;
   };
 
   /// Copies the variables and lets the thread write them; the outcome of the last begin() was
   /// heard. Fails, and writes nothing, if a number is not finite. Where there is no memory for the
   /// copy, or no thread, the file is written here.
-  Status begin(const State &state, const CarriedStates &all, const std::string &path,
+  Status begin(const State &state, const CarriedStates &all, const CheckpointFiles &files,
                Metadata metadata, uint64_t step, Timeline *timeline);
   /// Until the last one is written.
   void wait();

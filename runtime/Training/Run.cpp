@@ -6,6 +6,7 @@
 #include "runtime/Exec/Entries.h"
 #include "runtime/Training/DatasetPredictor.h"
 #include "runtime/Training/Predictor.h"
+#include "runtime/Training/ReportLog.h"
 #include "runtime/Training/RunStart.h"
 #include "runtime/Training/Trainer.h"
 #include "runtime/Training/Weights.h"
@@ -20,7 +21,8 @@ namespace {
 /// Several observers as one. Other ranks wait for them as for code that is not the library's.
 class Observers : public TrainObserver {
 public:
-  Observers(std::span<TrainObserver *const> all, Transport &ranks) : all(all), ranks(ranks) {}
+  Observers(std::vector<TrainObserver *> all, Transport &ranks)
+      : all(std::move(all)), ranks(ranks) {}
   void onStep(const StepReport &report) override {
     const PhaseScope outside(ranks, Phase::Program);
     for (TrainObserver *each : all)
@@ -30,6 +32,11 @@ public:
     const PhaseScope outside(ranks, Phase::Program);
     for (TrainObserver *each : all)
       each->onEpoch(report);
+  }
+  void onEvaluation(const EvaluationReport &report) override {
+    const PhaseScope outside(ranks, Phase::Program);
+    for (TrainObserver *each : all)
+      each->onEvaluation(report);
   }
   void onCheckpoint(const std::string &path) override {
     const PhaseScope outside(ranks, Phase::Program);
@@ -48,9 +55,16 @@ public:
       stop |= each->shouldStop();
     return stop;
   }
+  bool shouldSave() override {
+    const PhaseScope outside(ranks, Phase::Program);
+    bool save = false;
+    for (TrainObserver *each : all)
+      save |= each->shouldSave();
+    return save;
+  }
 
 private:
-  std::span<TrainObserver *const> all;
+  std::vector<TrainObserver *> all;
   Transport &ranks;
 };
 
@@ -64,6 +78,7 @@ struct Run::Impl {
   Status needTrainer() { return trainer ? Status() : createTrainer(); }
   Status checkProcess() const;
   Result<PathClaim> claimCheckpoint() const;
+  Status openLog();
   Result<Evaluator *> needEvaluator();
   Result<std::unique_ptr<Evaluator>> evaluatorOn(std::shared_ptr<const Dataset> data);
   Result<Predictor *> needPredictor(std::string_view entry);
@@ -77,6 +92,7 @@ struct Run::Impl {
   RunBeginning begin;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<ReportLog> reports;
   std::map<std::string, std::unique_ptr<Predictor>, std::less<>> predictors;
   std::atomic<bool> stopAsked = false;
   const pid_t process = getpid();
@@ -117,7 +133,14 @@ Status Run::Impl::createTrainer() {
                             .load = options.load,
                             .batches = options.batches,
                             .overrides = options.overrides,
-                            .timeline = options.timeline};
+                            .timeline = options.timeline,
+                            .keep = options.keep,
+                            .saveBest = options.saveBest,
+                            .evaluateEvery = options.evaluateEvery,
+                            .patience = options.patience,
+                            .minDelta = options.minDelta,
+                            .patienceMetric = options.patienceMetric,
+                            .timeLimit = options.timeLimit};
   DLC_TRY_ASSIGN(created,
                  Trainer::create(begin.state, begin.train, begin.test, wanted, begin.progress));
   DLC_TRY(created->restore(begin.metadata).in(options.checkpoint));
@@ -147,6 +170,22 @@ Result<PathClaim> Run::Impl::claimCheckpoint() const {
   if (!trainer->lastSaved())
     DLC_TRY(checkCheckpoint(options, module().plan(), begin.progress));
   return claim;
+}
+
+/// Before the first batch, on rank 0.
+Status Run::Impl::openLog() {
+  if (reports || options.logFile.empty() || ranks->rank() != 0)
+    return {};
+  auto failed = [this](const Status &reason) {
+    Speaker(options.log, true).warn(reason.message(), "; training goes on without it");
+  };
+  DLC_TRY_ASSIGN(opened, ReportLog::open({.path = options.logFile,
+                                          .append = options.resume,
+                                          .averaged = keepsAverages(module().plan()),
+                                          .columns = trainer->reportColumns(),
+                                          .failed = failed}));
+  reports = std::move(opened);
+  return {};
 }
 
 Result<Evaluator *> Run::Impl::needEvaluator() {
@@ -218,11 +257,17 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
                      "' has no training data: `data`, `train` or `batches.fill` gives them");
     }
     Result<PathClaim> claim = impl->claimCheckpoint();
-    DLC_TRY(agreeAloud(*impl->ranks, claim.status(), {}, impl->options.log));
-    Observers all({observers.begin(), observers.size()}, *impl->ranks);
+    const Status logged = claim.ok() ? impl->openLog() : Status();
+    DLC_TRY(agreeAloud(*impl->ranks, claim.ok() ? logged : claim.status(), {}, impl->options.log));
+    std::vector<TrainObserver *> heard(observers);
+    if (impl->reports)
+      heard.push_back(impl->reports.get());
+    Observers all(std::move(heard), *impl->ranks);
     Status trained = impl->trainer->run(all, &impl->stopAsked);
     impl->stopAsked = false;
     DLC_TRY(std::move(trained).in(impl->options.module));
+    if (const std::string note = impl->trainer->endNote(); !note.empty())
+      Speaker(impl->options.log, impl->ranks->rank() == 0).note(note);
     return impl->trainer->checkpointStatus();
   });
 }

@@ -8,9 +8,12 @@
 #include "runtime/Data/Safetensors.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Schedule.h"
+#include "runtime/Training/KeptCheckpoints.h"
 #include "runtime/Training/Progress.h"
+#include "runtime/Training/WatchedMetric.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace dlc::runtime {
@@ -75,6 +78,34 @@ Status checkCheckpoint(const RunOptions &options, const Plan &plan,
                  "; `resume` continues it, `overwrite` replaces it");
 }
 
+Status checkKept(const RunOptions &options, const std::optional<uint64_t> &from) {
+  if (options.keep <= 1 || options.overwrite)
+    return {};
+  for (const uint64_t step : keptSteps(options.checkpoint))
+    if (!from || step > *from)
+      return invalid(keptName(options.checkpoint, step), ": is the checkpoint of an earlier run",
+                     from ? concat(", and this one goes on from step ", *from) : std::string(),
+                     "; `overwrite` removes it");
+  return {};
+}
+
+Status checkBest(const RunOptions &options, const Module &module, Metadata &resumed) {
+  const std::string path = bestName(options.checkpoint);
+  DLC_TRY_ASSIGN(metric, watchedMetric(module, options.saveBest));
+  DLC_TRY_ASSIGN(earlier, earlierCheckpoint(path, inputsOf(options)));
+  if (!earlier)
+    return {};
+  const auto best = earlier->find(bestKey(metric));
+  if (options.resume && best != earlier->end())
+    resumed[best->first] = best->second;
+  else if (!options.overwrite)
+    return invalid(path, ": is the best ",
+                   options.resume ? concat("by another metric than ", metric.str())
+                                  : std::string("checkpoint of an earlier run"),
+                   "; `overwrite` replaces it");
+  return {};
+}
+
 namespace {
 
 bool trains(const Plan &plan) { return !plan.steps.empty(); }
@@ -120,8 +151,9 @@ std::string listOf(const std::vector<std::string> &names) {
 
 /// Says what was not found, as a new last layer is not, and what was not taken, as the old one is
 /// not.
-Status initialiseFrom(const std::string &path, State &state, const Speaker &speaker) {
-  DLC_TRY_ASSIGN(report, loadMatching(state, path));
+Status initialiseFrom(const RunOptions &options, State &state, const Speaker &speaker) {
+  const std::string &path = options.initFrom;
+  DLC_TRY_ASSIGN(report, loadMatching(state, path, options.rename));
   if (!report.missing.empty())
     speaker.note(path, ": ", report.taken, " of ", report.taken + report.missing.size(),
                  " taken; these begin as in a new run: ", listOf(report.missing));
@@ -189,6 +221,8 @@ std::string numberOrNone(const std::optional<uint64_t> &number) {
   return number ? std::to_string(*number) : "none";
 }
 
+std::string textOrNone(const std::string &text) { return text.empty() ? "none" : text; }
+
 Result<std::string> samplesOrNone(const std::shared_ptr<const Dataset> &data) {
   return data ? describeSamples(*data) : std::string("none");
 }
@@ -217,7 +251,16 @@ Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
       {"`checkpointEvery`", std::to_string(options.checkpointEvery)},
       {"`checkRanks`", std::to_string(options.checkRanks)},
       {"`augment`", prepared.augmentation.text.empty() ? "none" : prepared.augmentation.text},
-      {"`overrides`", overrides.empty() ? "none" : overrides}};
+      {"`overrides`", overrides.empty() ? "none" : overrides},
+      {"`keep`", std::to_string(options.keep)},
+      {"`saveBest`", textOrNone(options.saveBest)},
+      {"`evaluateEvery`", std::to_string(options.evaluateEvery)},
+      {"`patience`", std::to_string(options.patience)},
+      {"`minDelta`", decimalText(options.minDelta)},
+      {"`patienceMetric`", textOrNone(options.patienceMetric)},
+      {"`timeLimit`", decimalText(options.timeLimit)},
+      {"`logFile`", options.logFile.empty() ? "none" : "a file"},
+      {"`rename`", options.rename.empty() ? "none" : listOf(options.rename)}};
 }
 
 Result<std::shared_ptr<State>> createState(const RunOptions &options,
@@ -236,6 +279,49 @@ Result<Augmentation> readAugmentation(std::string_view text) {
   return found.ok() ? std::move(found) : Result<Augmentation>(found.takeStatus().in("`augment`"));
 }
 
+/// A log of an earlier run is not lost by a mistake either.
+Status checkLog(const RunOptions &options) {
+  if (options.logFile.empty())
+    return {};
+  std::vector<std::string> others = inputsOf(options);
+  others.push_back(options.checkpoint);
+  DLC_TRY(checkWritable(options.logFile, others));
+  if (holdsSomething(options.logFile) && !options.resume && !options.overwrite)
+    return invalid(options.logFile, ": is there already; `resume` goes on behind it, `overwrite` "
+                                    "replaces it");
+  return {};
+}
+
+/// Numbers that can be none, and what is of no use without a checkpoint.
+Status checkNeeds(const RunOptions &options) {
+  for (const auto &[number, field] :
+       {std::pair(options.minDelta, "`minDelta`"), std::pair(options.timeLimit, "`timeLimit`")})
+    if (!(std::isfinite(number) && number >= 0))
+      return invalid(field, " is ", numberText(number), ", expected a number from 0 on");
+  if (!options.rename.empty() && options.initFrom.empty())
+    return invalid("`rename` is given without `initFrom`");
+  if (!options.checkpoint.empty())
+    return {};
+  const std::pair<bool, std::string_view> given[] = {{options.resume, "`resume`"},
+                                                     {options.keep > 1, "`keep`"},
+                                                     {!options.saveBest.empty(), "`saveBest`"}};
+  for (const auto &[isGiven, field] : given)
+    if (isGiven)
+      return invalid(field, " is given without `checkpoint`");
+  return {};
+}
+
+/// The files beside the checkpoint.
+Status checkOthers(const RunOptions &options, const Module &module, Metadata &resumed) {
+  std::optional<uint64_t> from;
+  if (options.resume) {
+    DLC_TRY_ASSIGN(progress, progressFrom(resumed));
+    from = progress.step;
+  }
+  DLC_TRY(checkKept(options, from));
+  return options.saveBest.empty() ? Status() : checkBest(options, module, resumed);
+}
+
 /// What each rank does by itself. Rank 0 alone reads checkpoints.
 Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transport> &ranks,
                          unsigned threads) {
@@ -248,7 +334,7 @@ Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transp
   if (!options.checkpoint.empty() && first)
     DLC_TRY(checkCheckpoint(options, module.plan()));
   if (!options.initFrom.empty() && first)
-    DLC_TRY(initialiseFrom(options.initFrom, *state, speaker));
+    DLC_TRY(initialiseFrom(options, *state, speaker));
   if (!options.weights.empty() && first) {
     DLC_TRY_ASSIGN(metadata, loadVariables(*state, options.weights, LoadMode::Weights));
     if (const auto saved = augmentOf(metadata); saved && progressFrom(metadata).ok())
@@ -256,8 +342,7 @@ Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transp
   }
   DLC_TRY_ASSIGN(trainData, openTrainData(options, module));
   DLC_TRY_ASSIGN(testData, openTestData(options, module, speaker));
-  if (options.resume && options.checkpoint.empty())
-    return invalid("`resume` is given without `checkpoint`");
+  DLC_TRY(checkNeeds(options));
   if (options.resume && first) {
     DLC_TRY_ASSIGN(metadata, resumeFrom(options, augmentation, *state, speaker));
     DLC_TRY_ASSIGN(before, ranksBefore(options, metadata));
@@ -265,6 +350,10 @@ Result<Prepared> prepare(const RunOptions &options, const std::shared_ptr<Transp
     prepared.metadata = std::move(metadata);
     prepared.carried = std::move(carried);
   }
+  if (first)
+    DLC_TRY(checkOthers(options, module, prepared.metadata));
+  if (first)
+    DLC_TRY(checkLog(options));
   prepared.augmentation = std::move(augmentation);
   prepared.state = std::move(state);
   prepared.train = std::move(trainData);

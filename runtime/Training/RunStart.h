@@ -46,6 +46,15 @@ Result<std::optional<Metadata>> earlierCheckpoint(const std::string &path,
 Status checkCheckpoint(const RunOptions &options, const Plan &plan,
                        const std::optional<TrainingProgress> &from = {});
 
+/// Checks CHECKPOINT.step-N before the run goes on from a step, if it resumes: all come before it,
+/// or are replaced on demand.
+Status checkKept(const RunOptions &options, const std::optional<uint64_t> &from);
+
+/// Checks CHECKPOINT.best before it is written for the first time: one that is there is the best of
+/// the run that is resumed, by the same metric, or is replaced on demand. What it says of it goes
+/// into the metadata of the checkpoint that is resumed.
+Status checkBest(const RunOptions &options, const Module &module, Metadata &resumed);
+
 /// agree(), where all have failed as soon as one has; `log` hears of it as Severity::Error says.
 Status agreeAloud(Transport &ranks, const Status &own, const Facts &facts, const Log &log);
 

@@ -45,6 +45,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
     trainer->evaluator->setTimeline(options.timeline);
   }
   DLC_TRY(trainer->checkPlateaus());
+  DLC_TRY(trainer->watchMetrics());
   if (!options.checkpoint.empty() && trainer->ranks().rank() == 0)
     DLC_TRY(checkWritable(options.checkpoint));
   return trainer;
@@ -61,6 +62,10 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
   DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard, options.load,
                                               options.augmentation.train));
   loader = std::move(created);
+  if (train->isSequence())
+    for (const ValueInfo &input : entry().inputs)
+      if (input.type.dtype == DLC_I32 && batchTokens == 0)
+        batchTokens = input.type.elementCount();
   if (epochBatches() == 0)
     return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
                    entry().batch,
@@ -150,6 +155,7 @@ Status Trainer::prepareSteps() {
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
+  findRates();
   return {};
 }
 
@@ -173,6 +179,7 @@ Status Trainer::set(const std::string &scalar, double value) {
   for (Step &step : steps)
     DLC_TRY(step.context->setScalar(scalar, value));
   options.overrides[scalar] = value;
+  findRates();
   return {};
 }
 
@@ -198,8 +205,8 @@ Status Trainer::applySchedule(Step &step) {
 }
 
 /// Scalars of a step begin with its name; those of a single one need none.
-std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const {
-  std::vector<std::pair<std::string_view, double>> rates;
+void Trainer::findRates() {
+  rates.clear();
   for (const ScalarInfo &scalar : state->module()->plan().scalars)
     for (const Step &step : steps) {
       const std::string_view name = step.context->entry().name;
@@ -208,9 +215,15 @@ std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const 
         continue;
       const auto given = options.overrides.find(std::string(scalar.name));
       const double base = given == options.overrides.end() ? scalar.value : given->second;
-      rates.emplace_back(scalar.name, base * step.factor);
+      rates.push_back({scalar.name, base, &step});
     }
-  return rates;
+}
+
+std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const {
+  std::vector<std::pair<std::string_view, double>> all;
+  for (const Rate &rate : rates)
+    all.emplace_back(rate.name, rate.base * rate.step->factor);
+  return all;
 }
 
 /// A plateau waits for a metric that evaluations yield.
@@ -237,6 +250,30 @@ Status Trainer::checkPlateaus() const {
   return {};
 }
 
+Result<WatchedMetric> Trainer::watch(std::string_view field, const std::string &metric) const {
+  DLC_TRY_ASSIGN(found, watchedMetric(*state->module(), metric));
+  if (!evaluator)
+    return invalid(field, " waits for '", found.name,
+                   "' of an evaluation, and there is no test data");
+  return found;
+}
+
+Status Trainer::watchMetrics() {
+  if (!options.saveBest.empty()) {
+    DLC_TRY_ASSIGN(metric, watch("`saveBest`", options.saveBest));
+    bestMetric = std::move(metric);
+  }
+  if (options.patience != 0) {
+    const std::string &wanted =
+        options.patienceMetric.empty() ? options.saveBest : options.patienceMetric;
+    DLC_TRY_ASSIGN(metric, watch("`patience`", wanted));
+    patienceMetric = std::move(metric);
+  }
+  if (options.evaluateEvery != 0 && !evaluator)
+    return invalid("`evaluateEvery` is ", options.evaluateEvery, ", and there is no test data");
+  return {};
+}
+
 void Trainer::observePlateaus(const MetricValues &metrics) {
   for (Step &step : steps) {
     const SchedulePart *part = schedulePart(step.schedule, scheduleTime(step));
@@ -246,12 +283,31 @@ void Trainer::observePlateaus(const MetricValues &metrics) {
   }
 }
 
+static std::string patienceKey(const WatchedMetric &metric) {
+  return concat("patience.", metric.str());
+}
+
+Status Trainer::restorePatience(std::string_view text) {
+  if (!takeNumber(text, worse))
+    return damaged("what patience has seen begins with a number, found '", excerpt(text), "'");
+  return awaited.restore(text);
+}
+
 Status Trainer::restore(const Metadata &metadata) {
   countsRanks |= metadata.contains("ranks");
   for (Step &step : steps)
     if (auto it = metadata.find(concat("plateau.", step.context->entry().name));
         it != metadata.end())
       DLC_TRY(step.plateau.restore(it->second));
+  if (metadata.contains("step"))
+    stepInFile = position.step;
+  if (bestMetric)
+    if (const auto it = metadata.find(bestKey(*bestMetric)); it != metadata.end())
+      DLC_TRY(best.restore(it->second));
+  bestBefore = best;
+  if (patienceMetric)
+    if (const auto it = metadata.find(patienceKey(*patienceMetric)); it != metadata.end())
+      DLC_TRY(restorePatience(it->second));
   if (position.position == 0)
     return {};
   epochSamples = position.position * steps[0].context->entry().batch * ranks().ranks();
@@ -281,7 +337,9 @@ Status Trainer::checkLoss(const Step &step) const {
 
 /// What an evaluation's failure says of the run that it is a part of.
 Status Trainer::evaluationFailure(Status reason) const {
-  const std::string place = concat("evaluation after epoch ", position.epoch);
+  const std::string place = position.position == 0
+                                ? concat("evaluation after epoch ", position.epoch)
+                                : concat("evaluation after step ", position.step);
   if (reason.code() != StatusCode::Failed)
     return std::move(reason).in(place);
   return failure(StatusCode::Failed, place, ": ", reason.message(),
@@ -323,18 +381,19 @@ Status Trainer::startBound() {
   return {};
 }
 
-/// Sums of all ranks, and whether one of them wants to stop: in one collective.
-Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop) const {
+/// Sums of all ranks, and whether one of them wants to stop or to save: in one collective.
+Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop, bool &save) const {
   if (ranks().ranks() == 1)
     return {};
   const TimedScope scope(options.timeline, SpanKind::SumMetrics);
-  std::vector<double> all = {double(stop)};
+  std::vector<double> all = {double(stop), double(save)};
   for (const Step *step : batch.ran)
     for (double number : step->batchSums.numbers())
       all.push_back(number);
   DLC_TRY(ranks().sum(all));
   stop = all[0] != 0;
-  std::span rest = std::span(all).subspan(1);
+  save = all[1] != 0;
+  std::span rest = std::span(all).subspan(2);
   for (Step *step : batch.ran) {
     const size_t count = step->batchSums.numbers().size();
     step->batchSums.setNumbers(rest.first(count));
@@ -365,8 +424,14 @@ Status Trainer::compareReplicas() {
   return {};
 }
 
+/// Behind the batch that makes `step` of them; not where the epoch ends.
+bool Trainer::evaluationDue(uint64_t step) const {
+  return options.evaluateEvery != 0 && step % options.evaluateEvery == 0 &&
+         position.position != epochBatches();
+}
+
 /// Waits for the oldest batch, which is then the last report. `observer` is asked whether the ranks
-/// shall stop.
+/// shall stop or save.
 Status Trainer::finishOldest(TrainObserver *observer) {
   const StartedBatch batch = std::move(inFlight.front());
   for (Step *step : batch.ran) {
@@ -384,7 +449,9 @@ Status Trainer::finishOldest(TrainObserver *observer) {
   }
   if (observer && ranks().ranks() > 1)
     stopped = wantsStop(*observer);
-  DLC_TRY(addOverRanks(batch, stopped));
+  if (observer && observer->shouldSave())
+    saveAsked = true;
+  DLC_TRY(addOverRanks(batch, stopped, saveAsked));
   for (Step *step : batch.ran)
     DLC_TRY(reportStep(*step));
   inFlight.pop_front();
@@ -399,7 +466,11 @@ Status Trainer::finishOldest(TrainObserver *observer) {
 }
 
 bool Trainer::wantsStop(TrainObserver &observer) const {
-  return (stopAsked && *stopAsked) || observer.shouldStop();
+  return (stopAsked && *stopAsked) || observer.shouldStop() || isOverTime();
+}
+
+bool Trainer::isOverTime() const {
+  return options.timeLimit != 0 && secondsSince(begun) >= options.timeLimit;
 }
 
 /// Waits for the oldest batch and reports it.
@@ -409,7 +480,62 @@ Status Trainer::finishBatch(TrainObserver &observer) {
   if (options.checkRanks != 0 && position.step % options.checkRanks == 0)
     DLC_TRY(compareReplicas());
   DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
+  if (evaluationDue(position.step))
+    return evaluateWithinEpoch(observer);
   return checkpointDue(position.step) ? beginCheckpoint(observer) : Status();
+}
+
+/// What is carried from batch to batch on this rank, by the number of its variable.
+using StateValues = std::vector<std::pair<size_t, std::vector<std::byte>>>;
+
+static Result<StateValues> readStates(const State &state) {
+  StateValues values;
+  for (const Carried &carried : carriedBy(state))
+    if (!carried.isResidual) {
+      values.emplace_back(carried.index, carried.type.logicalBytes());
+      DLC_TRY(state.read(carried.index, values.back().second));
+    }
+  return values;
+}
+
+static Status writeStates(State &state, const StateValues &values) {
+  for (const auto &[index, value] : values)
+    DLC_TRY(state.write(index, value));
+  return {};
+}
+
+/// Losses and metrics on the test data, heard by what waits for them.
+Result<EvaluateReport> Trainer::evaluateTests() {
+  DLC_TRY(averageStatistics(ranks(), *state));
+  Result<EvaluateReport> evaluated = evaluator->run();
+  if (!evaluated.ok())
+    return evaluationFailure(evaluated.takeStatus());
+  if (patienceMetric) {
+    const double value = patienceMetric->in(evaluated->metrics);
+    worse = awaited.observe(*patienceMetric, value, options.minDelta) ? 0 : worse + 1;
+    lostPatience = options.patience != 0 && worse >= options.patience;
+    stopped |= lostPatience;
+  }
+  return evaluated;
+}
+
+/// As behind an epoch, states begin at 0, and those of the training go on as if nothing had been.
+Status Trainer::evaluateWithinEpoch(TrainObserver &observer) {
+  DLC_TRY_ASSIGN(kept, readStates(*state));
+  DLC_TRY(state->reset(DLC_ROLE_STATE));
+  DLC_TRY_ASSIGN(test, evaluateTests());
+  DLC_TRY(writeStates(*state, kept));
+  DLC_TRY(beginCheckpoint(observer, &test));
+  observer.onEvaluation({position, std::move(test)});
+  return {};
+}
+
+/// Where no batch is ahead of what is saved.
+Status Trainer::saveOnDemand(TrainObserver &observer) {
+  while (!inFlight.empty())
+    DLC_TRY(finishBatch(observer));
+  saveAsked = false;
+  return beginCheckpoint(observer);
 }
 
 /// With several steps that update their losses need the step's name.
@@ -419,6 +545,29 @@ static void appendMetrics(MetricValues &all, const MetricValues &values, std::st
                           bool named) {
   for (const auto &[name, value] : values)
     all.emplace_back(named ? concat(step, ".", name) : name, value);
+}
+
+/// Numbers among them.
+static void appendColumns(std::vector<std::string> &columns, const EntryInfo &entry,
+                          const std::string &prefix) {
+  for (const MetricInfo &metric : entry.metrics)
+    if (metric.finish != DLC_FINISH_TABLE)
+      columns.push_back(prefix + std::string(metric.name));
+}
+
+std::vector<std::string> Trainer::reportColumns() const {
+  std::vector<std::string> columns = {"report", "step", "epoch"};
+  for (const Step &step : steps)
+    appendColumns(columns, step.context->entry(),
+                  severalTrain() ? concat(step.name, ".") : std::string());
+  columns.insert(columns.end(), {"seconds", "samples_per_second"});
+  if (batchTokens != 0)
+    columns.emplace_back("tokens_per_second");
+  for (const Rate &rate : rates)
+    columns.push_back(concat("learning_rates.", rate.name));
+  if (evaluator)
+    appendColumns(columns, *state->module()->plan().findEntry(DLC_ENTRY_EVALUATE), "test_");
+  return columns;
 }
 
 MetricValues Trainer::epochMetrics() const {
@@ -434,7 +583,8 @@ MetricValues Trainer::epochMetrics() const {
 }
 
 StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
-  StepReport report{position, epochBatches(), epochTarget, samples, {}, epochMetrics(), seconds};
+  StepReport report{position, epochBatches(),  epochTarget,         samples, {}, epochMetrics(),
+                    seconds,  learningRates(), batchTokens * having};
   for (const Step &step : steps)
     appendMetrics(report.batch, step.last, step.name, severalTrain());
   return report;
@@ -468,6 +618,10 @@ Metadata Trainer::checkpointMetadata() const {
   for (const Step &step : steps)
     if (!step.schedule.empty() && step.schedule.back().kind == DLC_SCHEDULE_PLATEAU)
       metadata[concat("plateau.", step.context->entry().name)] = step.plateau.save();
+  if (bestMetric)
+    metadata[bestKey(*bestMetric)] = best.save();
+  if (patienceMetric)
+    metadata[patienceKey(*patienceMetric)] = concat(worse, " ", awaited.save());
   if (position.position != 0)
     for (const Step &step : steps)
       metadata[concat("sums.", step.context->entry().name)] = step.epochSums.save();
@@ -484,8 +638,20 @@ Status Trainer::save(const std::string &path) {
   return saveVariablesOf(*state, carried, path, checkpointMetadata());
 }
 
+/// Of the next checkpoint, behind an evaluation if there was one.
+CheckpointFiles Trainer::checkpointFiles(const EvaluateReport *evaluated) {
+  bestBefore = best;
+  const bool isBest =
+      evaluated && bestMetric && best.observe(*bestMetric, bestMetric->in(evaluated->metrics));
+  return {.path = options.checkpoint,
+          .before = stepInFile,
+          .keep = options.keep,
+          .savesBest = bestMetric.has_value(),
+          .isBest = isBest};
+}
+
 /// Rank 0 writes. Only equal replicas are worth it.
-Status Trainer::beginCheckpoint(TrainObserver &observer) {
+Status Trainer::beginCheckpoint(TrainObserver &observer, const EvaluateReport *evaluated) {
   if (options.checkpoint.empty())
     return {};
   DLC_TRY(compareReplicas());
@@ -495,8 +661,9 @@ Status Trainer::beginCheckpoint(TrainObserver &observer) {
   const PhaseScope writing(ranks(), Phase::Write);
   checkpoints.wait();
   DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
-  Status begun = checkpoints.begin(*state, carried, options.checkpoint, checkpointMetadata(),
-                                   position.step, options.timeline);
+  const CheckpointFiles files = checkpointFiles(evaluated);
+  Status begun = checkpoints.begin(*state, carried, files, checkpointMetadata(), position.step,
+                                   options.timeline);
   if (begun.code() != StatusCode::Failed)
     return begun;
   // Numbers that are not finite stay so.
@@ -511,9 +678,11 @@ Status Trainer::hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome,
   if (!outcome)
     return {};
   ++saves;
+  if (outcome->bestIsLost)
+    best = bestBefore;
   Status &status = outcome->status;
   if (status.ok()) {
-    savedStep = outcome->step;
+    savedStep = stepInFile = outcome->step;
     observer.onCheckpoint(options.checkpoint);
     return {};
   }
@@ -522,6 +691,19 @@ Status Trainer::hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome,
   ++failedSaves;
   observer.onCheckpointFailed(status);
   return {};
+}
+
+std::string Trainer::endNote() const {
+  if (!stopped || position.epoch >= epochTarget)
+    return {};
+  if (lostPatience)
+    return concat("the last ", worse == 1 ? std::string() : concat(worse, " "), "evaluation",
+                  worse == 1 ? "" : "s", " had no better ", patienceMetric->name, " than ",
+                  decimalText(*awaited.value()),
+                  options.minDelta == 0 ? std::string()
+                                        : concat(" by more than ", decimalText(options.minDelta)));
+  return isOverTime() ? concat("the ", decimalText(options.timeLimit), " s of `timeLimit` are over")
+                      : std::string();
 }
 
 Status Trainer::checkpointStatus() const {
@@ -609,18 +791,12 @@ Result<StepReport> Trainer::stepOnNothing() {
   for (HostMemory &block : filled)
     std::fill_n(block.data(), block.size(), std::byte(0));
   DLC_TRY(beginEpoch());
-  std::vector<std::pair<size_t, std::vector<std::byte>>> kept;
-  for (const Carried &carried : carriedBy(*state))
-    if (!carried.isResidual) {
-      kept.emplace_back(carried.index, carried.type.logicalBytes());
-      DLC_TRY(state->read(carried.index, kept.back().second));
-    }
+  DLC_TRY_ASSIGN(kept, readStates(*state));
   DLC_TRY(bindDue(own));
   ranks().setAddsNothing(true);
   Result<StepReport> report = stepOnBound();
   ranks().setAddsNothing(false);
-  for (const auto &[index, value] : kept)
-    DLC_TRY(state->write(index, value));
+  DLC_TRY(writeStates(*state, kept));
   return report;
 }
 
@@ -666,9 +842,12 @@ Status Trainer::runEpoch(TrainObserver &observer) {
     const TimedScope scope(options.timeline, SpanKind::Step);
     DLC_TRY(bindDue(*batch));
     DLC_TRY(startBound());
-    const size_t allowed = checkpointDue(position.step + inFlight.size()) ? 0 : ahead;
+    const uint64_t step = position.step + inFlight.size();
+    const size_t allowed = checkpointDue(step) || evaluationDue(step) ? 0 : ahead;
     while (inFlight.size() > allowed)
       DLC_TRY(finishBatch(observer));
+    if (saveAsked)
+      DLC_TRY(saveOnDemand(observer));
   }
   while (!inFlight.empty())
     DLC_TRY(finishBatch(observer));
@@ -692,15 +871,11 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   if (complete)
     closeEpoch();
   if (evaluator && complete) {
-    DLC_TRY(averageStatistics(ranks(), *state));
-    Result<EvaluateReport> evaluated = evaluator->run();
-    if (!evaluated.ok())
-      return evaluationFailure(evaluated.takeStatus());
-    EvaluateReport test = evaluated.take();
+    DLC_TRY_ASSIGN(test, evaluateTests());
     observePlateaus(test.metrics);
     report.test = std::move(test);
   }
-  DLC_TRY(beginCheckpoint(observer));
+  DLC_TRY(beginCheckpoint(observer, report.test ? &*report.test : nullptr));
   report.progress = position;
   observer.onEpoch(report);
   return {};
@@ -717,9 +892,10 @@ void Trainer::drain() {
 
 Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   stopAsked = stop;
-  stopped = false;
+  stopped = saveAsked = lostPatience = false;
   stepsStarted = 0;
   comparedStep = {};
+  begun = Clock::now();
   Status status;
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped)
     status = runEpoch(observer);

@@ -24,6 +24,7 @@
 #include "runtime/Training/CheckpointWriter.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/Progress.h"
+#include "runtime/Training/WatchedMetric.h"
 
 #include <atomic>
 #include <chrono>
@@ -53,6 +54,18 @@ struct TrainOptions {
   std::map<std::string, double> overrides = {};
   /// Where what happens is noted; null: nowhere. It outlives the trainer.
   Timeline *timeline = nullptr;
+  /// How many checkpoints stay, the last one included; see KeptCheckpoints.h.
+  uint64_t keep = 1;
+  /// The metric by which one is the best, see watchedMetric(); empty: none is.
+  std::string saveBest = {};
+  /// Batches between evaluations within an epoch; 0: none.
+  uint64_t evaluateEvery = 0;
+  /// Evaluations without a better value of a metric that the run goes on for; 0: any number.
+  uint64_t patience = 0;
+  double minDelta = 0;
+  std::string patienceMetric = {};
+  /// Seconds of a call of run(); 0: any number.
+  double timeLimit = 0;
 };
 
 /// Those that are trained in all: `wanted`, or the module's setting, or 1.
@@ -70,7 +83,8 @@ public:
                                                  const TrainingProgress &start);
 
   /// Restores what a checkpoint's metadata holds beside the progress: the sums of an epoch that is
-  /// not complete, so that its report will be, and what plateaus have seen.
+  /// not complete, so that its report will be, and what plateaus and the best have seen. Empty: the
+  /// run is a new one.
   Status restore(const Metadata &metadata);
 
   /// What the user should know of training and test data, each line once; see BatchLoader::notes().
@@ -87,6 +101,8 @@ public:
   Result<StepReport> step(bool has, unsigned having);
   /// What the last batch reported; none before the first one.
   const std::optional<StepReport> &lastStep() const { return lastReport; }
+  /// All that its reports may have, tables left out, as describe() names it.
+  std::vector<std::string> reportColumns() const;
   /// What the batches of this trainer are bound to.
   const EntryInfo &entry() const { return steps[0].context->entry(); }
 
@@ -100,6 +116,9 @@ public:
 
   /// Writes a checkpoint; all ranks call it, rank 0 writes.
   Status save(const std::string &path);
+
+  /// After a run: why it has ended before it was complete, if it was its own options; else empty.
+  std::string endNote() const;
 
   /// After a run: says how many checkpoints could not be written, and what the file holds.
   Status checkpointStatus() const;
@@ -122,8 +141,12 @@ private:
   Status allocateFilled();
   Status checkEpochLength() const;
   Status checkPlateaus() const;
+  Status watchMetrics();
+  Status restorePatience(std::string_view text);
+  Result<WatchedMetric> watch(std::string_view field, const std::string &metric) const;
   ScheduleTime scheduleTime(const Step &step) const;
   Status applySchedule(Step &step);
+  void findRates();
   std::vector<std::pair<std::string_view, double>> learningRates() const;
   bool severalTrain() const;
   Status runEpoch(TrainObserver &observer);
@@ -145,15 +168,21 @@ private:
   Transport &ranks() const;
   bool checkpointDue(uint64_t step) const;
   Status compareReplicas();
-  Status addOverRanks(const StartedBatch &batch, bool &stop) const;
+  bool evaluationDue(uint64_t step) const;
+  Status addOverRanks(const StartedBatch &batch, bool &stop, bool &save) const;
   Status checkLoss(const Step &step) const;
   Status evaluationFailure(Status reason) const;
+  Result<EvaluateReport> evaluateTests();
+  Status evaluateWithinEpoch(TrainObserver &observer);
+  Status saveOnDemand(TrainObserver &observer);
+  bool isOverTime() const;
   Status finishEpoch(TrainObserver &observer);
   Status averageOpenSums();
   uint64_t epochBatches() const;
   Result<CarriedStates> prepareCheckpoint();
   Metadata checkpointMetadata() const;
-  Status beginCheckpoint(TrainObserver &observer);
+  Status beginCheckpoint(TrainObserver &observer, const EvaluateReport *evaluated = nullptr);
+  CheckpointFiles checkpointFiles(const EvaluateReport *evaluated);
   Status hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome, TrainObserver &observer);
   StepReport stepReport(uint64_t samples, double seconds) const;
   MetricValues epochMetrics() const;
@@ -174,6 +203,13 @@ private:
     double factor = 1;
   };
 
+  /// A scalar that is a learning rate, without the schedule's factor, and whose it is.
+  struct Rate {
+    std::string_view name;
+    double base;
+    const Step *step;
+  };
+
   /// A batch whose runs were started. A device that works by itself is given the next one before
   /// this one is finished.
   struct StartedBatch {
@@ -184,6 +220,7 @@ private:
   std::shared_ptr<State> state;
   TrainOptions options;
   std::vector<Step> steps;
+  std::vector<Rate> rates;
   std::deque<StartedBatch> inFlight;
   /// Ranks that have a batch: all, but in steps of the caller's.
   unsigned having = 1;
@@ -196,6 +233,8 @@ private:
   Batch own;
   std::unique_ptr<Evaluator> evaluator;
   TrainingProgress position;
+  /// Of a text, what a rank's batch has of it.
+  uint64_t batchTokens = 0;
   uint64_t epochTarget = 0, stepsStarted = 0, epochSamples = 0;
   double epochSeconds = 0;
   CheckpointWriter checkpoints;
@@ -204,9 +243,21 @@ private:
   std::optional<uint64_t> savedStep;
   /// The step behind which the parameters of all ranks were compared last in this run().
   std::optional<uint64_t> comparedStep;
+  /// The step that the file holds, where this run has written or resumed it.
+  std::optional<uint64_t> stepInFile;
+  /// What makes a checkpoint the best one: heard on rank 0. And what it was before the last one
+  /// that was, which may not have been written.
+  std::optional<WatchedMetric> bestMetric;
+  BestValue best, bestBefore;
+  /// What the run is patient with: the best value, and the evaluations that have not been better
+  /// since.
+  std::optional<WatchedMetric> patienceMetric;
+  BestValue awaited;
+  uint64_t worse = 0;
+  std::chrono::steady_clock::time_point begun;
   /// Whether checkpoints say how many ranks there were: not in a run that was always one.
   bool countsRanks = false;
-  bool stopped = false;
+  bool stopped = false, saveAsked = false, lostPatience = false;
   const std::atomic<bool> *stopAsked = nullptr;
 };
 

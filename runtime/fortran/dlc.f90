@@ -226,6 +226,14 @@ module dlc
     integer(c_int) :: seed_given = 0
     integer(c_int32_t) :: load_workers = 0, load_ahead = 0
     type(c_ptr) :: test_data = c_null_ptr, weights = c_null_ptr
+    integer(c_int64_t) :: keep = 0
+    type(c_ptr) :: save_best = c_null_ptr
+    integer(c_int64_t) :: evaluate_every = 0, patience = 0
+    real(c_double) :: min_delta = 0
+    type(c_ptr) :: patience_metric = c_null_ptr
+    real(c_double) :: time_limit = 0
+    type(c_ptr) :: log_file = c_null_ptr, rename = c_null_ptr
+    integer(c_size_t) :: rename_count = 0
   end type
 
   type, bind(C) :: c_observer
@@ -789,7 +797,9 @@ contains
   subroutine run_open(self, module, device, threads, data, train, test, batches, &
                       batches_per_epoch, augment, seed, epochs, steps, overrides, checkpoint, &
                       checkpoint_every, resume, overwrite, init_from, ranks, check_ranks, log, &
-                      load_workers, load_ahead, test_data, weights, stat, message)
+                      load_workers, load_ahead, test_data, weights, stat, message, keep, &
+                      save_best, evaluate_every, patience, min_delta, patience_metric, &
+                      time_limit, log_file)
     class(dlc_run), intent(inout) :: self
     character(*), intent(in) :: module
     character(*), intent(in), optional :: device, data, augment, checkpoint, init_from, &
@@ -804,9 +814,13 @@ contains
     class(dlc_log), intent(inout), target, optional :: log
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: message
+    integer, intent(in), optional :: keep, evaluate_every, patience
+    character(*), intent(in), optional :: save_best, patience_metric, log_file
+    real(c_double), intent(in), optional :: min_delta, time_limit
     type(c_options) :: options
     type(c_text), target :: module_text, device_text, data_text, augment_text, checkpoint_text, &
         init_from_text, test_text, weights_text
+    type(c_text), target :: save_best_text, patience_metric_text, log_file_text
     type(c_arrays), target :: training, testing
     type(c_overrides), target :: settings
     integer(c_int) :: status
@@ -835,6 +849,14 @@ contains
     options%check_ranks = given(check_ranks)
     options%load_workers = int(given(load_workers), c_int32_t)
     options%load_ahead = int(given(load_ahead), c_int32_t)
+    options%keep = given(keep)
+    options%save_best = kept(save_best_text, save_best)
+    options%evaluate_every = given(evaluate_every)
+    options%patience = given(patience)
+    if (present(min_delta)) options%min_delta = min_delta
+    options%patience_metric = kept(patience_metric_text, patience_metric)
+    if (present(time_limit)) options%time_limit = time_limit
+    options%log_file = kept(log_file_text, log_file)
     if (present(train)) then
       if (.not. take(train, training, stat, message)) return
       options%train = c_loc(training%all)

@@ -144,6 +144,21 @@ static std::string describe(const CLI::App &root, const CLI::ParseError &error,
   return message;
 }
 
+/// The group of flags that --help leaves out.
+static constexpr const char *seldom = "Seldom";
+
+void showSeldom(CLI::App &command, std::initializer_list<const char *> flags) {
+  command.set_help_all_flag("--help-all", "print this, and flags that few need");
+  for (const char *flag : flags)
+    command.get_option(flag)->group(seldom);
+}
+
+static void showAll(CLI::App &root) {
+  for (CLI::App *command : root.get_subcommands())
+    for (CLI::Option *option : command->get_options())
+      option->group("Options");
+}
+
 namespace {
 /// What a flag takes, in a word: CLI11 would add what it requires, excludes and checks.
 class HelpFormatter : public CLI::Formatter {
@@ -153,6 +168,12 @@ public:
     if (!option->get_option_text().empty())
       return " " + option->get_option_text();
     return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
+  std::string make_group(std::string group, bool isPositional,
+                         std::vector<const CLI::Option *> options) const override {
+    return group == seldom
+               ? std::string()
+               : CLI::Formatter::make_group(std::move(group), isPositional, std::move(options));
   }
   /// Without a heading: the line above names them.
   std::string make_positionals(const CLI::App *app) const override {
@@ -184,6 +205,8 @@ std::optional<int> readCommandLine(CLI::App &app, int argc, const char *const *a
     app.parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::Success &success) {
+    if (success.get_name() == "CallForAllHelp")
+      showAll(app);
     std::ostringstream text;
     app.exit(success, text);
     printTrimmed(text.str());

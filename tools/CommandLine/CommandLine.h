@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ std::optional<int> readCommandLine(CLI::App &app, int argc, const char *const *a
 /// Says on standard error that there is no such command, and which one may have been meant.
 int reportUnknownCommand(const std::string &word, const std::vector<std::string> &commands,
                          const Advice &advice);
+
+/// Shows what few need with --help-all alone: help itself is to fit on a screen.
+void showSeldom(CLI::App &command, std::initializer_list<const char *> flags);
 
 /// Whole numbers of a range. CLI11's own check takes -1 for 2^64 - 1.
 CLI::Validator wholeNumber(uint64_t least, uint64_t most = UINT64_MAX);

@@ -81,6 +81,13 @@ struct TrainFlags : RanksFlags {
   bool resume = false, overwrite = false;
   std::string augment;
   std::map<std::string, double> overrides;
+  uint64_t keep = 1;
+  std::string saveBest;
+  uint64_t evaluateEvery = 0, patience = 0;
+  double minDelta = 0, timeLimit = 0;
+  std::string patienceMetric;
+  std::vector<std::string> rename;
+  std::string log;
 };
 
 struct EvalFlags : RanksFlags {
@@ -91,6 +98,10 @@ struct EvalFlags : RanksFlags {
 struct InferFlags : RunFlags {
   std::string entry, checkpoint, inputs, save, data, augment;
   std::optional<uint64_t> steps;
+};
+
+struct ExportFlags {
+  std::string module, checkpoint, save;
 };
 
 struct BenchFlags : RanksFlags {
@@ -164,6 +175,8 @@ Status checkLaunch(const LaunchFlags &flags);
 Result<bool> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
+/// Writes the weights of a checkpoint alone.
+Status exportWeights(const ExportFlags &flags);
 Status bench(const BenchFlags &flags);
 /// Which of its flags do not go together.
 Status checkSimulate(const SimulateFlags &flags);

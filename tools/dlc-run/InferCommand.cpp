@@ -188,8 +188,9 @@ public:
 
   void print(uint32_t sample, uint64_t best, double score) {
     Json line = {{"sample", sample}, {"prediction", best}, {"score", score}};
-    std::string text =
-        printf("%u: %llu (score %.3f", sample, static_cast<unsigned long long>(best), score);
+    std::string text = printf("%u: %s (score %.3f", sample, classText(best).c_str(), score);
+    if (!nameOf(best).empty())
+      line["class"] = nameOf(best);
     ++seen;
     if (classes.labels) {
       const auto label = static_cast<int64_t>(
@@ -198,7 +199,7 @@ public:
       counted += counts;
       right += counts && label == static_cast<int64_t>(best);
       line["label"] = label;
-      text += concat(", label ", label);
+      text += concat(", label ", classText(label));
     }
     if (json)
       printJson(line);
@@ -224,6 +225,18 @@ public:
   }
 
 private:
+  /// What the data call a class; empty where they do not.
+  std::string nameOf(int64_t number) const {
+    const std::vector<std::string> *names = data.classNames();
+    const bool isNamed = names && number >= 0 && static_cast<uint64_t>(number) < names->size();
+    return isNamed ? printable((*names)[number]) : std::string();
+  }
+  /// "3", or "3 'dog'".
+  std::string classText(int64_t number) const {
+    const std::string name = nameOf(number);
+    return name.empty() ? std::to_string(number) : concat(number, " '", name, "'");
+  }
+
   const Dataset &data;
   const Classes &classes;
   bool json;

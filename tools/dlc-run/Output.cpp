@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 
 namespace dlc::runtime::tool {
 
 void printJson(const Json &object) {
-  std::string line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string line = lineOf(object) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }
@@ -25,7 +24,11 @@ static std::string_view layoutName(const dlc_library_call &call) {
 /// Fields whose flags are not called as they are.
 static std::string flagOf(std::string_view field) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
-      {"overrides", "--override"}, {"train", "--data"}, {"test", "--data"}};
+      {"overrides", "--override"},
+      {"train", "--data"},
+      {"test", "--data"},
+      {"evaluateEvery", "--eval-every"},
+      {"logFile", "--log"}};
   for (const auto &[name, flag] : others)
     if (name == field)
       return std::string(flag);
@@ -40,9 +43,13 @@ static std::string flagOf(std::string_view field) {
 
 static bool isField(std::string_view text) {
   constexpr std::string_view fields[] = {
-      "threads",   "data",     "train",      "test",         "augment",         "seed",
-      "epochs",    "steps",    "overrides",  "checkpoint",   "checkpointEvery", "resume",
-      "overwrite", "initFrom", "checkRanks", "deterministic"};
+      "threads",   "data",           "train",           "test",
+      "augment",   "seed",           "epochs",          "steps",
+      "overrides", "checkpoint",     "checkpointEvery", "resume",
+      "overwrite", "initFrom",       "checkRanks",      "deterministic",
+      "keep",      "saveBest",       "evaluateEvery",   "patience",
+      "minDelta",  "patienceMetric", "timeLimit",       "rename",
+      "logFile"};
   return std::ranges::find(fields, text) != std::end(fields);
 }
 
@@ -94,17 +101,6 @@ Json describeCall(const Plan &plan, uint32_t number) {
           {"workspace_bytes", call.workspace_bytes},
           {"engine",
            call.engine.count == 0 ? Json("heuristic") : Json(plan.immediates[call.engine.first])}};
-}
-
-void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix) {
-  for (const auto &[name, value] : metrics) {
-    Json &shown = object[prefix + name];
-    if (value.table.empty())
-      shown = std::isfinite(value.number) ? Json(value.number) : Json();
-    const auto side = static_cast<ptrdiff_t>(value.side());
-    for (auto row = value.table.begin(); row != value.table.end(); row += side)
-      shown.push_back(std::vector<double>(row, row + side));
-  }
 }
 
 std::string printf(const char *format, ...) {

@@ -5,6 +5,7 @@
 #include "dlc/log.h"
 #include "dlc/plan.h"
 #include "runtime/Training/Evaluate.h"
+#include "runtime/Training/ReportLines.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -45,8 +46,6 @@ private:
 };
 /// A library call of the plan: what it computes and how.
 Json describeCall(const Plan &plan, uint32_t number);
-/// Numbers that are not finite become null, as JSON has none. A table is an array of its rows.
-void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix = "");
 
 std::string printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// "12.3 KiB"

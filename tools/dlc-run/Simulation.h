@@ -45,8 +45,8 @@ struct Network {
   double secondsOfShortSum(uint64_t ranks, uint64_t bytes) const;
   /// All ranks get the `bytes` bytes that each of them has: a compressed sum.
   double secondsOfGather(uint64_t ranks, uint64_t bytes) const;
-  /// All ranks get the `bytes` bytes that one has: over a binomial tree, or in pieces that the ranks
-  /// then give to each other, whichever takes less.
+  /// All ranks get the `bytes` bytes that one has: over a binomial tree, or in pieces that the
+  /// ranks then give to each other, whichever takes less.
   double secondsOfBroadcast(uint64_t ranks, uint64_t bytes) const;
   /// One rank gets the `bytes` bytes that each has, or gives as many to each: a binomial tree.
   double secondsOfCollect(uint64_t ranks, uint64_t bytes) const;

@@ -29,11 +29,17 @@ void passSignalsOn() {
     struct sigaction action = {};
     action.sa_handler = [](int number) {
       if (starter > 0)
-        kill(starter, interrupted ? number : SIGUSR1);
+        kill(starter, interrupted ? number : SIGUSR2);
       interrupted = 1;
     };
     sigaction(signal, &action, nullptr);
   }
+  struct sigaction action = {};
+  action.sa_handler = [](int number) {
+    if (starter > 0)
+      kill(starter, number);
+  };
+  sigaction(SIGUSR1, &action, nullptr);
 }
 
 bool wasInterrupted() { return interrupted != 0; }
@@ -251,7 +257,7 @@ void Starter::startKeeper() {
 /// end its ranks, which get two from it.
 void Starter::keep() const {
   setpgid(0, 0);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
     std::signal(signal, SIG_IGN);
   // Nobody is to wait for this process as the last that may write to the parent's streams.
   for (int handle :
@@ -335,7 +341,7 @@ void Starter::passOutput(std::string_view bytes) {
   const bool before = output.failure() != 0;
   output.write(bytes);
   if (!before && output.failure() == EPIPE)
-    kill(child, SIGUSR1);
+    kill(child, SIGUSR2);
 }
 
 std::vector<pid_t> Starter::orphans() const {

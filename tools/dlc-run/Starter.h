@@ -25,8 +25,9 @@ struct StarterEnd {
   Status output;
 };
 
-/// Makes SIGINT, SIGTERM and SIGHUP ask the ranks to stop, as SIGUSR1, which mpirun passes on; a
-/// second one is for mpirun itself, which then gives its ranks a moment and no more.
+/// Makes SIGINT, SIGTERM and SIGHUP ask the ranks to stop, as SIGUSR2, which mpirun passes on; a
+/// second one is for mpirun itself, which then gives its ranks a moment and no more. SIGUSR1 goes
+/// to the ranks as it is: they save.
 void passSignalsOn();
 /// Whether one came.
 bool wasInterrupted();

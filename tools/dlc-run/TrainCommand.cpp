@@ -15,10 +15,19 @@ namespace {
 /// Set by a signal that asks for the end: the run then ends after the current step, with a
 /// checkpoint.
 volatile std::sig_atomic_t interrupted = 0;
+/// Set by SIGUSR1: the run writes its checkpoint behind the current step, and goes on.
+volatile std::sig_atomic_t saveAsked = 0;
+
+void saveOn(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { saveAsked = 1; };
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
 
 /// A second signal of the kind ends the process at once, but for SIGPIPE: each further line of
-/// output raises one, also before the checkpoint is written. mpirun passes SIGUSR1 on to its ranks.
-/// A signal that whoever started the process ignores, as nohup does, stays ignored.
+/// output raises one, also before the checkpoint is written. A signal that whoever started the
+/// process ignores, as nohup does, stays ignored.
 void stopOn(std::initializer_list<int> signals) {
   for (int signal : signals) {
     struct sigaction before, action = {};
@@ -35,6 +44,11 @@ void stopOn(std::initializer_list<int> signals) {
 
 class Interruption : public TrainObserver {
   bool shouldStop() override { return interrupted != 0; }
+  bool shouldSave() override {
+    const bool asked = saveAsked != 0;
+    saveAsked = 0;
+    return asked;
+  }
 };
 
 RunOptions optionsOf(const TrainFlags &flags) {
@@ -52,7 +66,16 @@ RunOptions optionsOf(const TrainFlags &flags) {
           .resume = flags.resume,
           .overwrite = flags.overwrite,
           .initFrom = flags.initFrom,
-          .checkRanks = flags.checkRanks};
+          .checkRanks = flags.checkRanks,
+          .keep = flags.keep,
+          .saveBest = flags.saveBest,
+          .evaluateEvery = flags.evaluateEvery,
+          .patience = flags.patience,
+          .minDelta = flags.minDelta,
+          .patienceMetric = flags.patienceMetric,
+          .timeLimit = flags.timeLimit,
+          .rename = flags.rename,
+          .logFile = flags.log};
 }
 
 Status checkTrace(const TrainFlags &flags) {
@@ -133,8 +156,10 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
 } // namespace
 
 Status train(const TrainFlags &flags) {
-  // mpirun may pass it on while the other ranks are being started.
-  stopOn({SIGUSR1});
+  // mpirun passes these on to its ranks, and may do so while others are being started; by SIGUSR2
+  // launch asks them to stop.
+  stopOn({SIGUSR2});
+  saveOn(SIGUSR1);
   return amongRanks("train", flags, [&](const auto &ranks) { return trainAmong(flags, ranks); });
 }
 

@@ -16,12 +16,8 @@ void TrainReporter::onStep(const StepReport &report) {
   ++steps;
   samples += report.samples;
   seconds += report.seconds;
-  if (options.json) {
-    Json line = {{"step", report.progress.step}, {"epoch", report.progress.epoch + 1}};
-    addMetrics(line, report.batch);
-    line["seconds"] = report.seconds;
-    return printJson(line);
-  }
+  if (options.json)
+    return printJson(describe(report));
   const double rate = static_cast<double>(samples) / seconds;
   uint64_t left = report.stepsInEpoch - report.progress.position +
                   (report.epochs - report.progress.epoch - 1) * report.stepsInEpoch;
@@ -44,16 +40,25 @@ static std::string ratesText(const EpochReport &report) {
 void TrainReporter::onEpoch(const EpochReport &report) {
   last = report;
   if (options.json)
-    return printJson(describe(report));
+    return printJson(describe(report, options.averaged));
   const bool ended = report.progress.position == 0;
   std::string line =
       concat(ended ? "epoch " : "stopped in epoch ", report.progress.epoch + (ended ? 0 : 1), "  ",
              metricsText(report.train),
              printf("  %.0f samples/s", static_cast<double>(samples) / seconds));
   if (report.test)
-    line += (options.averaged ? "  test of the averages " : "  test ") +
-            metricsText(report.test->metrics);
+    line += "  " + testText(*report.test);
   bar.finish(line + ratesText(report));
+}
+
+std::string TrainReporter::testText(const EvaluateReport &test) const {
+  return (options.averaged ? "test of the averages " : "test ") + metricsText(test.metrics);
+}
+
+void TrainReporter::onEvaluation(const EvaluationReport &report) {
+  if (!options.json)
+    return bar.finish(concat("step ", report.progress.step, "  ", testText(report.test)));
+  printJson(describe(report, options.averaged));
 }
 
 void TrainReporter::onCheckpointFailed(const Status &reason) {
@@ -62,24 +67,12 @@ void TrainReporter::onCheckpointFailed(const Status &reason) {
 }
 
 Json TrainReporter::summary(const TrainingProgress &progress) const {
-  Json line = last ? describe(*last) : Json::object();
+  Json line = last ? describe(*last, options.averaged) : Json::object();
   line["steps"] = steps;
   line["seed"] = progress.seed;
   line["seconds"] = seconds;
   line["samples_per_second"] = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
   line["summary"] = true;
-  return line;
-}
-
-Json TrainReporter::describe(const EpochReport &report) const {
-  Json line = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
-  addMetrics(line, report.train);
-  for (const auto &[name, rate] : report.rates)
-    line["learning_rates"][std::string(name)] = rate;
-  if (report.test)
-    addMetrics(line, report.test->metrics, "test_");
-  if (report.test && options.averaged)
-    line["test_of"] = "averages";
   return line;
 }
 

@@ -27,13 +27,14 @@ public:
 
   void onStep(const StepReport &report) override;
   void onEpoch(const EpochReport &report) override;
+  void onEvaluation(const EvaluationReport &report) override;
   void onCheckpointFailed(const Status &reason) override;
 
   /// What is printed last.
   Json summary(const TrainingProgress &progress) const;
 
 private:
-  Json describe(const EpochReport &report) const;
+  std::string testText(const EvaluateReport &test) const;
 
   Options options;
   ProgressLine bar;

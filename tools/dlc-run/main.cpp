@@ -22,6 +22,7 @@ struct CommandLine {
   TrainFlags train;
   EvalFlags eval;
   InferFlags infer;
+  ExportFlags exported;
   BenchFlags bench;
   SimulateFlags simulate;
   InspectFlags inspect;
@@ -31,8 +32,9 @@ struct CommandLine {
   LaunchFlags launch;
   LinkFlags link;
   std::string probedModule;
-  CLI::App *trainCommand, *evalCommand, *inferCommand, *benchCommand, *inspectCommand, *stepCommand,
-      *simulateCommand, *checkCommand, *deviceCommand, *launchCommand, *linkCommand;
+  CLI::App *trainCommand, *evalCommand, *inferCommand, *exportCommand, *benchCommand,
+      *inspectCommand, *stepCommand, *simulateCommand, *checkCommand, *deviceCommand,
+      *launchCommand, *linkCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -45,6 +47,7 @@ struct CommandLine {
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
   void addInfer();
+  void addExport();
   void addBench();
   void addSimulate();
   void addLink();
@@ -187,6 +190,41 @@ void CommandLine::addTrain() {
       ->type_name("N")
       ->check(wholeNumber(0))
       ->needs(checkpoint);
+  trainCommand->add_option("--keep", train.keep, "how many stay: FILE, and FILE.step-N before it")
+      ->type_name("K")
+      ->check(wholeNumber(1))
+      ->needs(checkpoint);
+  trainCommand
+      ->add_option("--save-best", train.saveBest,
+                   "write FILE.best too, by accuracy, loss or loss:min")
+      ->type_name("METRIC")
+      ->needs(checkpoint);
+  trainCommand
+      ->add_option("--eval-every", train.evaluateEvery,
+                   "evaluate, and save, every N batches as well")
+      ->type_name("N")
+      ->check(wholeNumber(1));
+  CLI::Option *patience =
+      trainCommand
+          ->add_option("--patience", train.patience,
+                       "end behind N evaluations that are not better, as --save-best or in loss")
+          ->type_name("N")
+          ->check(wholeNumber(1));
+  trainCommand
+      ->add_option("--min-delta", train.minDelta,
+                   "how much better one is, at least, for --patience")
+      ->type_name("D")
+      ->check(realNumber(0, 1e300))
+      ->needs(patience);
+  trainCommand
+      ->add_option("--patience-metric", train.patienceMetric,
+                   "another metric for --patience than --save-best")
+      ->type_name("METRIC")
+      ->needs(patience);
+  trainCommand
+      ->add_option("--time-limit", train.timeLimit, "end behind the step that ends after S seconds")
+      ->type_name("S")
+      ->check(realNumber(0.001, 1e9));
   trainCommand
       ->add_flag("--overwrite", train.overwrite, "replace the checkpoint of another run or model")
       ->needs(checkpoint);
@@ -195,6 +233,12 @@ void CommandLine::addTrain() {
                                            "start from weights of another run or model, by name")
                               ->type_name("FILE")
                               ->check(fileName());
+  trainCommand
+      ->add_option("--rename", train.rename,
+                   "names in that file as the model's, sed's way: 'model\\.(.*)=\\1'")
+      ->type_name("REGEX=TEXT")
+      ->needs(initFrom)
+      ->allow_extra_args(false);
   trainCommand
       ->add_flag("--resume", train.resume, "continue from the checkpoint, with the same bits")
       ->needs(checkpoint)
@@ -214,6 +258,10 @@ void CommandLine::addTrain() {
   trainCommand->add_option("--prefetch", train.load.ahead, "batches made ahead; default: 3")
       ->type_name("N")
       ->check(wholeNumber(1));
+  trainCommand
+      ->add_option("--log", train.log, "file for a line of each report: CSV if so named, else JSON")
+      ->type_name("FILE")
+      ->check(fileName());
   addTrace(trainCommand, train);
   addRanks(trainCommand, train);
   trainCommand
@@ -225,6 +273,9 @@ void CommandLine::addTrain() {
           },
           "set a number of the model, as optimizer.learning_rate=0.1")
       ->type_name("NAME=NUMBER");
+  showSeldom(*trainCommand,
+             {"--simt-seed", "--no-cuda-graph", "--no-libraries", "--check-ranks", "--prefetch",
+              "--min-delta", "--patience-metric", "--deterministic", "--trace", "--rename"});
 }
 
 void CommandLine::addInfer() {
@@ -256,6 +307,22 @@ void CommandLine::addInfer() {
   inferCommand->add_option("--steps", infer.steps, "at most N batches")
       ->type_name("N")
       ->check(wholeNumber(1));
+}
+
+void CommandLine::addExport() {
+  exportCommand = add("export", "write the weights of a checkpoint alone, for other programs");
+  exportCommand->add_option("module", exported.module, "module that dlc wrote")
+      ->required()
+      ->type_name("MODULE.so");
+  exportCommand
+      ->add_option("--checkpoint", exported.checkpoint, "whose weights, or their averages (ema)")
+      ->required()
+      ->type_name("FILE")
+      ->check(fileName());
+  exportCommand->add_option("-o,--save", exported.save, "safetensors to write")
+      ->required()
+      ->type_name("FILE")
+      ->check(fileName());
 }
 
 void CommandLine::addBench() {
@@ -475,6 +542,7 @@ CommandLine::CommandLine() {
              "test: and transforms of images, or @FILE; default: the checkpoint's");
   addRanks(evalCommand, eval);
   addInfer();
+  addExport();
   addBench();
   addSimulate();
   addInspect();
@@ -560,6 +628,8 @@ Status CommandLine::runHere() {
     return tool::evaluate(eval);
   if (*inferCommand)
     return tool::infer(infer);
+  if (*exportCommand)
+    return tool::exportWeights(exported);
   if (*benchCommand)
     return tool::bench(bench);
   if (*simulateCommand)

@@ -7,6 +7,8 @@
 
 namespace dlc::runtime {
 
+struct CutAxis;
+
 /// A stack of planes of pixels.
 struct ImageShape {
   uint64_t planes, height, width, bytesOfPixel;
@@ -34,7 +36,6 @@ void rotateImage(double degrees, const ImageShape &shape, const float *from, flo
 void rotatePixels(double degrees, const ImageShape &shape, const std::byte *from, std::byte *to);
 
 /// The nearest pixels of a part of an image, made to another size.
-struct CutAxis;
 void cutPixels(const CutAxis &rows, const CutAxis &columns, const ImageShape &shape,
                const std::byte *from, std::byte *to);
 

@@ -225,6 +225,25 @@ typedef struct dlc_options {
   const char *test_data; /* test data alone, in the place of those of `data`, as that has them */
   const char *weights;   /* a file whose weights the run begins with, as dlc_run_load() takes them:
                             to evaluate or to infer */
+
+  uint64_t keep; /* how many checkpoints stay: `checkpoint`, and before it CHECKPOINT.step-N of
+                    N batches; 0 and 1: the last one alone */
+  const char
+      *save_best;          /* a metric of evaluations, as "accuracy" or "error:min": the checkpoint
+                              behind the best of them is CHECKPOINT.best as well; NULL: there is none */
+  uint64_t evaluate_every; /* evaluate within an epoch too, each so many batches, and write
+                              `checkpoint` behind it; 0: not */
+  uint64_t patience; /* end dlc_run_train() behind so many evaluations of which none was better
+                        than the best before them; 0: never */
+  double min_delta;  /* by more than this */
+  const char *patience_metric; /* in which metric; NULL: that of `save_best`, else the first loss */
+  double time_limit; /* end dlc_run_train() behind the first batch that ends after so many seconds,
+                        as if it were complete; 0: never */
+  const char *log_file;      /* file that dlc_run_train() adds a line to, on rank 0, for each step,
+                                evaluation and epoch: JSON, or CSV where its name ends with .csv */
+  const char *const *rename; /* "REGEX=REPLACEMENT" each, which make the module's names of those in
+                                `init_from`, as sed does: \1 is the first group */
+  size_t rename_count;
 } dlc_options;
 
 /* Loads the module, opens the device, initialises or resumes, and checks all that can be checked
@@ -338,7 +357,7 @@ typedef enum dlc_report {
   DLC_REPORT_BATCH = 1, /* the last batch alone */
   DLC_REPORT_EPOCH = 2, /* the batches of the epoch so far, or of the one that ended */
   DLC_REPORT_TEST = 3,  /* the last evaluation */
-  DLC_REPORT_RATES = 4  /* the learning rates of the last epoch's last update: names of scalars */
+  DLC_REPORT_RATES = 4  /* the learning rates of the last update: names of scalars */
 } dlc_report;
 
 /* How many a report has; 0 if there was none yet. */

@@ -56,7 +56,19 @@ struct MatchReport {
 /// wrote it, and leaves the others as they are: to start from what was learnt elsewhere. Fails if
 /// one has another dtype or shape, or if there is none. Of averages it takes none: those of the
 /// model begin as copies.
-DLC_API Result<MatchReport> loadMatching(State &state, const std::string &path);
+///
+/// `rename` makes the model's names of the file's, "REGEX=REPLACEMENT" one after the other: what
+/// matches a regular expression (ECMAScript's) in a name becomes the replacement, in which \1 is
+/// the first group and & the whole, as sed's s/REGEX/REPLACEMENT/g does. Fails where two tensors
+/// get one name.
+DLC_API Result<MatchReport> loadMatching(State &state, const std::string &path,
+                                         const std::vector<std::string> &rename = {});
+
+/// Writes the weights in a checkpoint of the module's model alone, to be given away: parameters and
+/// statistics, each with a checksum. Where there are averages of parameters these stand in their
+/// place, as evaluation and inference read them.
+DLC_API Status exportWeights(const Module &module, const std::string &checkpoint,
+                             const std::string &path);
 
 /// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, and
 /// State::step() unless `metadata` has a "step" of its own, as

@@ -87,6 +87,32 @@ struct RunOptions {
   Log log = {};
   /// Where what happens is noted; null: nowhere. It outlives the run.
   Timeline *timeline = nullptr;
+
+  /// How many checkpoints of train() stay: `checkpoint`, and before it those that were there, as
+  /// CHECKPOINT.step-N of N batches. Each can be resumed by its name. 0 and 1: the last one alone.
+  uint64_t keep = 1;
+  /// A metric of evaluations, as "accuracy": the checkpoint behind the one with the best of it is
+  /// CHECKPOINT.best as well, also over resumptions. Less of a loss or of a perplexity is better,
+  /// more of anything else, or as it is said: "error:min". Empty: there is none.
+  std::string saveBest = {};
+  /// Evaluate within an epoch too, each so many batches, and write `checkpoint` behind it; 0: not.
+  /// Schedules that wait for a metric hear the evaluations of epochs alone.
+  uint64_t evaluateEvery = 0;
+  /// End train() behind so many evaluations of which none was better, by more than `minDelta`, than
+  /// the best before them; resumptions go on counting. 0: never.
+  uint64_t patience = 0;
+  double minDelta = 0;
+  /// In which metric, as `saveBest` takes it; empty: that of `saveBest`, else the first loss.
+  std::string patienceMetric = {};
+  /// End a call of train() behind the first batch that ends after so many seconds, as if it were
+  /// complete; 0: never.
+  double timeLimit = 0;
+  /// Makes the model's names of those in `initFrom`: "REGEX=REPLACEMENT" each, see loadMatching().
+  std::vector<std::string> rename = {};
+  /// File that train() adds a line to, on rank 0, for each step, evaluation and epoch: JSON, or CSV
+  /// where its name ends with .csv. A run that resumes goes on behind what is there. One that is
+  /// there of an earlier run is replaced where `overwrite` says so. Empty: none.
+  std::string logFile = {};
 };
 
 /// An array of the library's own.

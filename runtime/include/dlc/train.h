@@ -40,6 +40,10 @@ struct StepReport {
   /// Of this batch alone, and over the epoch so far.
   MetricValues batch, epoch;
   double seconds;
+  /// The learning rates of the last update, by the names of their scalars.
+  std::vector<std::pair<std::string_view, double>> rates = {};
+  /// Of a text, those that the batch has of it; else 0.
+  uint64_t tokens = 0;
 };
 
 /// After an epoch, or at the end of the run.
@@ -53,6 +57,12 @@ struct EpochReport {
   std::vector<std::pair<std::string_view, double>> rates;
 };
 
+/// After an evaluation within an epoch; that of an epoch's end is in its EpochReport.
+struct EvaluationReport {
+  TrainingProgress progress;
+  EvaluateReport test;
+};
+
 /// Hears how a run goes. Called on the thread that trains. It may read the run (evaluate, predict,
 /// weights) from onEpoch(), and set its rates from onStep() and onEpoch().
 class DLC_API TrainObserver {
@@ -60,6 +70,7 @@ public:
   virtual ~TrainObserver() = default;
   virtual void onStep([[maybe_unused]] const StepReport &report) {}
   virtual void onEpoch([[maybe_unused]] const EpochReport &report) {}
+  virtual void onEvaluation([[maybe_unused]] const EvaluationReport &report) {}
   /// A checkpoint is on its disk: it is written while training goes on, so this may be some steps
   /// behind the one that it holds, and behind the epoch's onEpoch().
   virtual void onCheckpoint([[maybe_unused]] const std::string &path) {}
@@ -68,6 +79,8 @@ public:
   /// Asked before each batch, or behind each among several ranks; true on one of them ends the run
   /// as if it were complete.
   virtual bool shouldStop() { return false; }
+  /// Asked behind each batch; true on one of the ranks writes the checkpoint, and the run goes on.
+  virtual bool shouldSave() { return false; }
 };
 
 } // namespace dlc::runtime

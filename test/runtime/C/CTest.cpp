@@ -5,6 +5,7 @@
 #include "runtime/C/Handles.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -181,6 +182,38 @@ TEST(C, IsTheRunOfCpp) {
   const std::vector<std::byte> block = weightsOf(run);
   ASSERT_EQ(block.size(), (classes * pixels + classes) * sizeof(float));
   EXPECT_EQ(std::memcmp(block.data(), weight.data(), weight.size() * sizeof(float)), 0);
+}
+
+// What is kept of a run, and when it ends: the loss falls, so with more of it as better only the
+// first evaluation is.
+TEST(C, KeepsAndEnds) {
+  Folder folder;
+  dlc_options options = folder.options();
+  const std::string written = folder.path("c.safetensors");
+  options.checkpoint = written.c_str();
+  options.epochs = 9;
+  options.keep = 2;
+  options.save_best = "loss:max";
+  options.patience = 1;
+  options.evaluate_every = batches - 1;
+  const std::string log = folder.path("log.csv");
+  options.log_file = log.c_str();
+  const Opened run(options);
+  ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+  EXPECT_EQ(stepOf(run), batches);
+  EXPECT_EQ(readFile(written + ".best"), readFile(written + ".step-11"));
+  EXPECT_EQ(std::ranges::count(readFile(log), std::byte('\n')), 1 + batches + 2);
+  // Names of a file's tensors become the module's.
+  options = folder.options();
+  options.init_from = written.c_str();
+  const char *rules[] = {"^linear1=first", "^first=linear1"};
+  options.rename = rules;
+  options.rename_count = 1;
+  dlc_run *other = nullptr;
+  EXPECT_NE(said(dlc_run_open(&options, &other)).find("none of its tensors is a parameter"),
+            std::string::npos);
+  options.rename_count = 2;
+  const Opened named(options);
 }
 
 TEST(C, StepsFromC) {
@@ -429,6 +462,15 @@ TEST(C, NamesItsOwnFields) {
   options = folder.options();
   options.override_count = 1;
   EXPECT_EQ(said(dlc_run_open(&options, &run)), "`overrides` is NULL");
+  options = folder.options();
+  options.save_best = "loss";
+  EXPECT_EQ(said(dlc_run_open(&options, &run)), "`save_best` is given without `checkpoint`");
+  options = folder.options();
+  options.rename_count = 1;
+  EXPECT_EQ(said(dlc_run_open(&options, &run)), "`rename` is NULL");
+  options = folder.options();
+  options.time_limit = -1;
+  EXPECT_EQ(said(dlc_run_open(&options, &run)), "`time_limit` is -1, expected a number from 0 on");
   using dlc::runtime::withFieldsOfC;
   EXPECT_EQ(withFieldsOfC("`checkpointEvery` and `batches.perEpoch`"),
             "`checkpoint_every` and `batches_per_epoch`");

@@ -474,10 +474,9 @@ TEST(Work, IsWaitedFor) {
   EXPECT_TRUE(sumUp(ranks, 1000).ok());
   EXPECT_TRUE(leave(ranks).ok());
   std::lock_guard lock(mutex);
-  EXPECT_EQ(
-      warnings.find("step 0: ranks that wait: 1; rank 0 has been writing a file for ") !=
-          warnings.npos,
-      worldRank == 0)
+  EXPECT_EQ(warnings.find("step 0: ranks that wait: 1; rank 0 has been writing a file for ") !=
+                warnings.npos,
+            worldRank == 0)
       << warnings;
 }
 

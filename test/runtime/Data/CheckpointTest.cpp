@@ -584,6 +584,64 @@ TEST(Checkpoint, TakesAverages) {
   EXPECT_FALSE(loadVariables(*without, path, LoadMode::Weights).ok());
 }
 
+// Names of the file become the model's by rules, one after the other.
+TEST(Checkpoint, RenamesTensors) {
+  Ready ready;
+  auto state = ready.state(1);
+  const std::string path = ready.folder.path("w");
+  writeTensors(path, {{"model.head.bias", DLC_F32, {4}, 0, 0},
+                      {"model.head.gamma", DLC_F32, {4, 16}, 0, 0},
+                      {"old.weight", DLC_F32, {1}, 0, 0}});
+  auto report =
+      loadMatching(*state, path, {R"(^model\.(.*)=\1)", "head=linear1", R"(\.gamma$=.weight)"});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->taken, 2u);
+  EXPECT_EQ(report->unused, std::vector<std::string>{"old.weight"});
+  auto said = [&](const std::string &rule) {
+    return std::string(loadMatching(*state, path, {rule}).status().message());
+  };
+  EXPECT_EQ(said("head"), "`rename`: expected REGEX=REPLACEMENT, found 'head'");
+  EXPECT_EQ(said("=head"), "`rename`: expected REGEX=REPLACEMENT, found '=head'");
+  EXPECT_EQ(said("(=head"), "`rename`: '(' is no regular expression");
+  EXPECT_EQ(said("model.*=x"),
+            path + ": 'model.head.bias' and 'model.head.gamma' are both renamed to 'x'");
+  EXPECT_TRUE(said("none=x").starts_with(path + ": none of its tensors is a parameter"));
+}
+
+// Weights alone, averages in the place of what they are of, whether the model keeps them or not;
+// what cannot be written, or is no checkpoint of the model, is said.
+TEST(Checkpoint, ExportsWeights) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("c"), out = folder.path("out");
+  const StoredTensor average{"linear1.weight.ema", DLC_F32, {4, 16}, 0, 0};
+  const StoredTensor slot{"linear1.weight.velocity", DLC_F32, {4, 16}, 0, 0};
+  writeTensors(path, {weight, bias, average, slot}, {{"model", "Small"}, {"step", "7"}});
+  for (const bool keeps : {false, true}) {
+    auto state = stateWith(folder, 77, keeps);
+    const Module &module = *state->module();
+    Status exported = exportWeights(module, path, out);
+    ASSERT_TRUE(exported.ok()) << exported.message();
+    auto file = SafetensorsFile::open(out);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    ASSERT_EQ(file->tensors().size(), 2u);
+    EXPECT_FALSE(file->metadata().contains("step"));
+    EXPECT_FALSE(file->find("linear1.bias")->checksum.empty());
+    std::vector<float> values(64);
+    const StoredTensor *stored = file->find("linear1.weight");
+    ASSERT_TRUE(file->read(*stored, std::as_writable_bytes(std::span(values))).ok());
+    EXPECT_EQ(values, std::vector<float>(64, 2));
+    ASSERT_TRUE(loadVariables(*state, out, LoadMode::Weights).ok());
+    EXPECT_EQ(valuesOf(*state, "linear1.weight"), std::vector<float>(64, 2));
+    EXPECT_EQ(exportWeights(module, path, path).message(),
+              path + ": is an input as well; name another file for the output");
+    EXPECT_EQ(exportWeights(module, path, module.path()).message(),
+              module.path() + ": is an input as well; name another file for the output");
+    writeTensors(folder.path("part"), {weight, slot}, {{"model", "Small"}});
+    EXPECT_EQ(exportWeights(module, folder.path("part"), out).message(),
+              folder.path("part") + ": no tensor 'linear1.bias', the parameter f32[4]");
+  }
+}
+
 // Where no name is the same, names of both sides are shown: of one tensor, if one is like the
 // other.
 TEST(Checkpoint, ShowsNamesOfBothSides) {

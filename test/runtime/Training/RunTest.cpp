@@ -762,9 +762,10 @@ TEST(Run, SaysWhatItIsAt) {
       << "data, and a trainer";
   ASSERT_TRUE(run->train({}).ok());
   std::vector<Phase> expected = {Compute};
-  // Whether it stops, the batch, what it was.
+  // Whether it stops, the batch, whether it saves, what it was.
   for (uint64_t batch = 0; batch < batches; ++batch)
-    expected.insert(expected.end(), {Program, Compute, Load, Compute, Program, Compute});
+    expected.insert(expected.end(),
+                    {Program, Compute, Load, Compute, Program, Compute, Program, Compute});
   expected.insert(expected.end(), {Program, Compute, Load, Compute});
   // A checkpoint begins, the epoch is told, and the end waits for the checkpoint and tells it.
   expected.insert(expected.end(), {Evaluate, Compute, Write, Compute, Program, Compute, Write,

@@ -9,7 +9,8 @@ Each round continues the run from its checkpoint and attacks it after a random n
   full        no room for checkpoints, for a while or until a SIGKILL: the run goes on, with a warning and exit code 1 for each
               that was due in that time
 The disk is a tmpfs in a namespace of its own where that is allowed, which a file fills; else a limit on the size of files.
-In the end the checkpoint has the bits of a run that nobody disturbed, and no temporary file is left.
+The run keeps its last three checkpoints, and the best: each file is whole at any time, and holds the step that its name says.
+In the end they have the bits of those of a run that nobody disturbed, and no temporary file is left.
 """
 import collections
 import errno
@@ -85,7 +86,8 @@ class Attack:
         resume = ["--resume"] if stored_step(checkpoint) else []
         return subprocess.Popen(
             ["dlc-run", "train", f"{self.folder}/small.so", "--data", f"idx:{self.folder}/data", "--epochs", "100000", "--json",
-             "--threads", "1", "--steps", str(steps), "--checkpoint", checkpoint, "--checkpoint-every", str(EVERY)] + resume,
+             "--threads", "1", "--steps", str(steps), "--checkpoint", checkpoint, "--checkpoint-every", str(EVERY), "--keep", "3",
+             "--save-best", "loss"] + resume,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096)  # so that it does not run far ahead of us
 
     def read_steps(self, process, count):
@@ -137,10 +139,18 @@ class Attack:
         process.send_signal(signal.SIGTERM)
         return max(seen, self.finish(process, (0, 1)))
 
+    def check_kept(self):
+        for name in os.listdir(self.disk.folder):
+            _, mark, step = name.partition(".step-")
+            held = stored_step(os.path.join(self.disk.folder, name)) if name.startswith("c.") and not name.endswith(".tmp") else 0
+            if mark and held != int(step):
+                fail(f"round {self.round}: {name} holds step {held}")
+
     def run(self):
-        undisturbed = os.path.join(self.folder, "undisturbed.safetensors")
-        if os.path.exists(undisturbed):
-            os.remove(undisturbed)
+        place = os.path.join(self.folder, "undisturbed")
+        shutil.rmtree(place, ignore_errors=True)
+        os.makedirs(place)
+        undisturbed = os.path.join(place, "c.safetensors")
         self.round = 0
         self.finish(self.start(undisturbed, self.target), (0,))
         attacks = [self.kill, self.terminate, self.unheard, self.full]
@@ -153,6 +163,7 @@ class Attack:
             attack = self.random.choice(attacks)
             least = attack(process, seen)
             self.counts[attack.__name__] += 1
+            self.check_kept()
             if not least <= stored_step(self.checkpoint):
                 fail(f"round {self.round}: {attack.__name__}: the checkpoint holds step {stored_step(self.checkpoint)}, "
                      f"expected {least} or more")
@@ -160,10 +171,11 @@ class Attack:
         if reached >= self.target:
             fail("the rounds took all steps")
         self.finish(self.start(self.checkpoint, self.target - reached), (0,))
-        if open(undisturbed, "rb").read() != open(self.checkpoint, "rb").read():
-            fail("the checkpoint has other bits than that of the undisturbed run")
-        if os.listdir(self.disk.folder) != ["c.safetensors"]:
-            fail(f"left over: {os.listdir(self.disk.folder)}")
+        if sorted(os.listdir(self.disk.folder)) != sorted(os.listdir(place)):
+            fail(f"there are {os.listdir(self.disk.folder)}, of the undisturbed run {os.listdir(place)}")
+        for name in os.listdir(place):
+            if open(os.path.join(place, name), "rb").read() != open(os.path.join(self.disk.folder, name), "rb").read():
+                fail(f"{name} has other bits than that of the undisturbed run")
         if self.counts["full"] and not self.warnings:
             fail("no checkpoint met a full disk")
         print(f"{self.rounds} attacks ({', '.join(f'{name} {count}' for name, count in sorted(self.counts.items()))}) on "

@@ -45,7 +45,7 @@ def check_output():
     with open("/dev/full", "w") as full:
         expect(start("echo line; echo line", stdout=full), 1, "error: cannot write to standard output: No space left on device\n")
     # Without an end of its own: it is asked to stop when the reader has gone.
-    process = start("trap 'echo note: stopped >&2; exit 0' USR1\nwhile echo line; do :; done")
+    process = start("trap 'echo note: stopped >&2; exit 0' USR2\nwhile echo line; do :; done")
     assert process.stdout.readline() == "line\n"
     process.stdout.close()
     expect(process, 1, "note: stopped\nerror: cannot write to standard output: Broken pipe\n")

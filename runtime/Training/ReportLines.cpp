@@ -1,0 +1,63 @@
+// What is said of a step, an evaluation and an epoch.
+#include "runtime/Training/ReportLines.h"
+
+#include <cmath>
+
+namespace dlc::runtime {
+
+using Json = nlohmann::ordered_json;
+
+void addMetrics(Json &object, const MetricValues &metrics, const std::string &prefix) {
+  for (const auto &[name, value] : metrics) {
+    Json &shown = object[prefix + name];
+    if (value.table.empty())
+      shown = std::isfinite(value.number) ? Json(value.number) : Json();
+    const auto side = static_cast<ptrdiff_t>(value.side());
+    for (auto row = value.table.begin(); row != value.table.end(); row += side)
+      shown.push_back(std::vector<double>(row, row + side));
+  }
+}
+
+static void addRates(Json &object, const std::vector<std::pair<std::string_view, double>> &rates) {
+  for (const auto &[name, rate] : rates)
+    object["learning_rates"][std::string(name)] = rate;
+}
+
+static void addTest(Json &object, const EvaluateReport &test, bool averaged) {
+  addMetrics(object, test.metrics, "test_");
+  if (averaged)
+    object["test_of"] = "averages";
+}
+
+Json describe(const StepReport &report) {
+  Json object = {{"step", report.progress.step}, {"epoch", report.progress.epoch + 1}};
+  addMetrics(object, report.batch);
+  object["seconds"] = report.seconds;
+  if (report.seconds > 0)
+    object["samples_per_second"] = static_cast<double>(report.samples) / report.seconds;
+  if (report.seconds > 0 && report.tokens != 0)
+    object["tokens_per_second"] = static_cast<double>(report.tokens) / report.seconds;
+  addRates(object, report.rates);
+  return object;
+}
+
+Json describe(const EvaluationReport &report, bool averaged) {
+  Json object = {{"step", report.progress.step}, {"epoch", report.progress.epoch + 1}};
+  addTest(object, report.test, averaged);
+  return object;
+}
+
+Json describe(const EpochReport &report, bool averaged) {
+  Json object = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
+  addMetrics(object, report.train);
+  addRates(object, report.rates);
+  if (report.test)
+    addTest(object, *report.test, averaged);
+  return object;
+}
+
+std::string lineOf(const Json &object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace dlc::runtime
