@@ -1,9 +1,10 @@
-// dlc-run train: flags, signals and what is printed around a run.
+// dlc-run train: flags, and what is printed around a run.
 #include "dlc/run.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Training/RunStart.h"
 #include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/Signals.h"
 #include "tools/dlc-run/TraceFile.h"
 #include "tools/dlc-run/TrainReporter.h"
 
@@ -11,45 +12,6 @@
 
 namespace dlc::runtime::tool {
 namespace {
-
-/// Set by a signal that asks for the end: the run then ends after the current step, with a
-/// checkpoint.
-volatile std::sig_atomic_t interrupted = 0;
-/// Set by SIGUSR1: the run writes its checkpoint behind the current step, and goes on.
-volatile std::sig_atomic_t saveAsked = 0;
-
-void saveOn(int signal) {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { saveAsked = 1; };
-  action.sa_flags = SA_RESTART;
-  sigaction(signal, &action, nullptr);
-}
-
-/// A second signal of the kind ends the process at once, but for SIGPIPE: each further line of
-/// output raises one, also before the checkpoint is written. A signal that whoever started the
-/// process ignores, as nohup does, stays ignored.
-void stopOn(std::initializer_list<int> signals) {
-  for (int signal : signals) {
-    struct sigaction before, action = {};
-    action.sa_handler = [](int number) {
-      interrupted = 1;
-      if (number == SIGPIPE)
-        std::signal(SIGPIPE, SIG_IGN);
-    };
-    action.sa_flags = SA_RESTART | (signal == SIGPIPE ? 0 : int(SA_RESETHAND));
-    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
-      sigaction(signal, &action, nullptr);
-  }
-}
-
-class Interruption : public TrainObserver {
-  bool shouldStop() override { return interrupted != 0; }
-  bool shouldSave() override {
-    const bool asked = saveAsked != 0;
-    saveAsked = 0;
-    return asked;
-  }
-};
 
 RunOptions optionsOf(const TrainFlags &flags) {
   return {.module = flags.module,
@@ -131,17 +93,17 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   if (first)
     sayBegin(flags, run);
   stopOn({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
-  Interruption interruption;
+  SignalObserver signals;
   const Plan &plan = run.module()->plan();
   if (!first) {
-    DLC_TRY(log.unsaid(run.train({&interruption})));
+    DLC_TRY(log.unsaid(run.train({&signals})));
     return tracer->finish(plan, *ranks, nullptr);
   }
   TrainReporter reporter({.json = flags.json,
                           .steps = flags.steps,
                           .averaged = keepsAverages(plan),
                           .plain = launchedBy().by == "mpirun"});
-  Status trained = log.unsaid(run.train({&reporter, &interruption}));
+  Status trained = log.unsaid(run.train({&reporter, &signals}));
   if (!trained.ok() && run.checkpointStatus().ok())
     return trained;
   if (!isDone)
