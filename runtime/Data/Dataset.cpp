@@ -100,14 +100,18 @@ Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_
   return static_cast<const std::byte *>(room.data());
 }
 
-bool isInMemory(const Dataset &dataset) {
-  const std::vector<DatasetField> &fields = dataset.fields();
-  if (std::ranges::any_of(fields, &DatasetField::pictures))
+bool isInMemory(const Dataset &dataset, size_t field) {
+  const DatasetField &asked = dataset.fields()[field];
+  if (asked.pictures)
     return false;
-  const auto first = std::ranges::find_if(
-      fields, [](const DatasetField &field) { return sampleBytes(field) != 0; });
-  return dataset.size() == 0 || first == fields.end() ||
-         dataset.sample(0, static_cast<size_t>(first - fields.begin())) != nullptr;
+  return dataset.size() == 0 || sampleBytes(asked) == 0 || dataset.sample(0, field) != nullptr;
+}
+
+bool isInMemory(const Dataset &dataset) {
+  for (size_t field = 0; field < dataset.fields().size(); ++field)
+    if (!isInMemory(dataset, field))
+      return false;
+  return true;
 }
 
 bool arePictures(const std::string &description) {

@@ -13,7 +13,9 @@ uint64_t sampleBytes(const DatasetField &field);
 Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_t field,
                                    std::vector<std::byte> &room);
 
-/// Whether samples lie in memory, where all of them may be looked at before the first batch.
+/// Whether a field of all samples, or all of them, lie in memory, where they may be looked at before
+/// the first batch.
+bool isInMemory(const Dataset &dataset, size_t field);
 bool isInMemory(const Dataset &dataset);
 
 /// Whether a description is one of pictures, whose channels are those of an input.

@@ -148,8 +148,9 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                            field->dtype,
                            input.type.dtype,
                            elementsTogether(input)};
-  for (uint64_t at = 0;
-       isInMemory(dataset) && !holdsAll(mapped.from, mapped.to) && at < dataset.size(); ++at)
+  for (uint64_t at = 0; isInMemory(dataset, mapped.field) && !holdsAll(mapped.from, mapped.to) &&
+                        at < dataset.size();
+       ++at)
     DLC_TRY(checkValues(*field, mapped, input, at, dataset.sample(at, mapped.field)));
   return mapped;
 }
@@ -172,7 +173,7 @@ static Status checkNumbers(const DatasetField &numbers, uint64_t classes, int64_
 
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of) {
-  for (uint64_t at = 0; isInMemory(dataset) && at < dataset.size(); ++at)
+  for (uint64_t at = 0; isInMemory(dataset, field) && at < dataset.size(); ++at)
     DLC_TRY(
         checkNumbers(dataset.fields()[field], classes, ignored, of, at, dataset.sample(at, field)));
   return {};
