@@ -76,8 +76,8 @@ class Run:
       data               training data: a dict with an array for each input, the first axis counting samples, which are kept alive, and
                          converted as those of files are (u8 to floats in [0, 1]); or a description, which has test data as well: "idx:DIR",
                          "cifar:DIR", "images:DIR", "list:FILE", "safetensors:FILE", "npz:FILE", "text:FILE", "words:FILE", "tokens:FILE"; or
-                         batches: an iterable of dicts of arrays, begun anew with each epoch, or a function of (epoch, batch, inputs), which fills the arrays of the
-                         dict `inputs` or returns a dict of others
+                         batches: an iterable of dicts of arrays, begun anew with each epoch, or a function of (epoch, batch, inputs), which
+                         fills the arrays of the dict `inputs` or returns a dict of others
       test               test data: a dict or a description
       batches_per_epoch  how many `data` has that is an iterable without a length, or a function; and for schedules that count epochs,
                          where the program calls step()

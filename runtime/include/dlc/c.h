@@ -177,8 +177,9 @@ typedef struct dlc_options {
   int resume;    /* go on where `checkpoint` ends; it must be there */
   int overwrite; /* whether `checkpoint` may be one that is there already, and is replaced */
 
-  /* "idx:DIR", "cifar:DIR", "safetensors:FILE", "npz:FILE", "text:FILE", "words:FILE",
-   * "tokens:FILE": training and test data, as dlc-run's --data; NULL: none, or the following. */
+  /* "idx:DIR", "cifar:DIR", "images:DIR", "list:FILE", "safetensors:FILE", "npz:FILE",
+   * "text:FILE", "words:FILE", "tokens:FILE": training and test data, as dlc-run's --data; NULL:
+   * none, or the following. */
   const char *data;
   /* Training data in the place of `data`: an array for each input of that name, whose first axis
    * counts samples. u8 becomes floats in [0, 1], other types keep their values. Nothing is copied:
@@ -194,7 +195,8 @@ typedef struct dlc_options {
   void *user;                 /* what `batches_fill` and `log` get */
 
   /* What happens to images on their way into a batch: a list of transforms, as dlc-run's --augment,
-   * "crop:4,flip" or "@FILE"; NULL: that of the checkpoint that is resumed, or nothing. */
+   * "crop:4,flip" or "@FILE"; NULL: that of the checkpoint that is resumed, of `weights` what
+   * stands there for evaluation, or nothing. */
   const char *augment;
 
   uint64_t seed;   /* of initial values, order and all that is drawn; 0: that of the checkpoint that

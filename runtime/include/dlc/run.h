@@ -51,7 +51,8 @@ struct RunOptions {
   /// Training data, in the place of `train`.
   Batches batches = {};
   /// What happens to images on their way into a batch: a list of transforms, as dlc-run's --augment
-  /// ("crop:4,flip", "@FILE"); empty: that of the checkpoint that is resumed, or nothing.
+  /// ("crop:4,flip", "@FILE"); empty: that of the checkpoint that is resumed, of `weights` what
+  /// stands there for evaluation, or nothing.
   std::string augment = {};
   LoadOptions load = {};
 
