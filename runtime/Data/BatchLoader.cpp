@@ -35,11 +35,15 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
 /// More would only wait for each other.
 static constexpr unsigned mostWorkers = 256, mostAhead = 1024;
 
-static unsigned workersOf(const LoadOptions &options, bool inMemory) {
-  const unsigned wanted = options.workers != 0 ? options.workers
-                          : inMemory           ? 1
-                                               : (processors().threads() + 1) / 2;
-  return std::min(wanted, mostWorkers);
+/// Each has a batch of its own at work: where nobody says how many, no more than these have room.
+static unsigned workersOf(const LoadOptions &options, bool inMemory, uint64_t batchBytes) {
+  constexpr uint64_t mostBytes = uint64_t(1) << 31;
+  const uint64_t fitting = std::max<uint64_t>(1, mostBytes / std::max<uint64_t>(1, batchBytes));
+  const uint64_t wanted = options.workers != 0 ? options.workers
+                          : inMemory
+                              ? 1
+                              : std::min<uint64_t>((processors().threads() + 1) / 2, fitting);
+  return static_cast<unsigned>(std::min<uint64_t>(wanted, mostWorkers));
 }
 
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
@@ -48,7 +52,10 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
     : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapped.inputs)),
       mappingNotes(std::move(mapped.notes)), shard(shard), inMemory(isInMemory(*this->dataset)),
       transforms(std::move(transforms)) {
-  rooms.resize(workersOf(options, inMemory));
+  uint64_t batchBytes = 0;
+  for (const MappedInput &each : mapping)
+    batchBytes += entry.inputs[each.input].type.logicalBytes();
+  rooms.resize(workersOf(options, inMemory, batchBytes));
   for (const MappedInput &each : mapping)
     for (Room &room : rooms)
       if (!each.samplesFirst())
@@ -236,6 +243,10 @@ Result<size_t> BatchLoader::readPicture(const MappedInput &mapped, const SampleD
           room.augmenter.take(room.picture, region, chosen.request, chosen.cut, planes, mapped);
       !taken.ok())
     return std::move(taken).in(placeOf(dataset->fields()[mapped.field], sample, room.picture));
+  // What is wanted of it was copied. Few are so large, and none keeps its memory for the others.
+  constexpr size_t mostKept = size_t(1) << 26;
+  if (room.picture.bytes.capacity() > mostKept)
+    room.picture.bytes = {};
   return chosen.cut.transforms;
 }
 
@@ -299,6 +310,9 @@ Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
     if (!mapped.samplesFirst() && valid != entry.batch)
       std::memset(block.data(), 0, block.size());
     for (uint64_t i = 0; i < valid; ++i) {
+      // Nobody takes this batch any more.
+      if (stopping)
+        return {};
       const uint32_t sample = batch.samples[i];
       if (isTransformed) {
         DLC_TRY(fillImage(mapped, sample, block.data() + i * bytes, room));

@@ -16,6 +16,7 @@
 #include "dlc/context.h"
 #include "runtime/Data/Augment/Augmenter.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -132,7 +133,8 @@ private:
   /// Batches that a thread has begun, and those that the consumer has taken and given back, since
   /// the pass began.
   uint64_t begun = 0, taken = 0, released = 0;
-  bool stopping = false;
+  /// Written under the mutex; looked at between the samples of a batch as well.
+  std::atomic<bool> stopping = false;
   std::vector<std::thread> workers;
 };
 

@@ -13,8 +13,8 @@ uint64_t sampleBytes(const DatasetField &field);
 Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_t field,
                                    std::vector<std::byte> &room);
 
-/// Whether a field of all samples, or all of them, lie in memory, where they may be looked at before
-/// the first batch.
+/// Whether a field of all samples, or all of them, lie in memory, where they may be looked at
+/// before the first batch.
 bool isInMemory(const Dataset &dataset, size_t field);
 bool isInMemory(const Dataset &dataset);
 

@@ -81,6 +81,8 @@ Status Augmenter::take(const Picture &picture, const PictureRegion &region,
   auto lies = [](double begin, double count, uint32_t all) {
     return begin >= 0 && count > 0 && begin + count <= all + 1e-6;
   };
+  if (asked.rows.size == 0 || asked.columns.size == 0)
+    return damaged("a picture was read, and not asked which part of it is wanted");
   if (picture.channels != planes || picture.bytes.size() != shape.bytes() ||
       !lies(region.top, region.height, picture.height) ||
       !lies(region.left, region.width, picture.width))

@@ -79,12 +79,10 @@ uint32_t channelsFor(const EntryInfo *reader) {
   if (!reader)
     return colours;
   for (const ValueInfo &input : reader->inputs) {
-    const std::vector<uint64_t> sample = sampleShape(input);
-    const bool takesImages = !isWhole(input.type.dtype) || input.type.dtype == DLC_U8;
-    if (takesImages && (sample.size() == 2 || (sample.size() == 3 && sample[0] == grey)))
-      return grey;
-    if (takesImages && sample.size() == 3 && sample[0] == colours)
-      return colours;
+    const bool isOfNumbers = !isWhole(input.type.dtype) || input.type.dtype == DLC_U8;
+    if (isOfNumbers && takesImages(input) &&
+        (input.type.shape[1] == grey || input.type.shape[1] == colours))
+      return static_cast<uint32_t>(input.type.shape[1]);
   }
   return colours;
 }

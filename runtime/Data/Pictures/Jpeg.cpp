@@ -103,7 +103,10 @@ Result<PictureRegion> decodeJpeg(std::span<const uint8_t> file, uint32_t channel
                                  const PictureChooser &choose, Picture &picture) {
   JpegReader reader(file);
   jpeg_decompress_struct &info = reader.info;
-  auto failed = [&] { return damagedPicture("JPEG", reader.reason()); };
+  auto failed = [&] {
+    return info.err->msg_code == JERR_OUT_OF_MEMORY ? Status::outOfMemory()
+                                                    : damagedPicture("JPEG", reader.reason());
+  };
   // Of several scans all are read first; an arithmetic code may need next to no bits.
   bool isHeld = false;
   if (!reader.attempt([&] {
@@ -122,7 +125,10 @@ Result<PictureRegion> decodeJpeg(std::span<const uint8_t> file, uint32_t channel
     return unsupported("a JPEG of ", info.num_components, " components, expected 1, 3 or 4");
 
   const PictureRequest request = choose(height, width);
-  const uint32_t factor = factorFor(request);
+  // libjpeg-turbo before 3.0 leaves colours undefined where a part of a picture that has a sample
+  // of them for 4 x 2 or 2 x 4 pixels is made smaller.
+  const uint32_t factor =
+      info.max_h_samp_factor * info.max_v_samp_factor > 4 ? 1 : factorFor(request);
   info.scale_num = 1;
   info.scale_denom = factor;
   PictureRegion region = request.region;

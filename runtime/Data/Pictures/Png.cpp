@@ -60,7 +60,10 @@ int setTransforms(PngReader &reader, bool greyAsColours) {
 Result<PictureRegion> decodePng(std::span<const uint8_t> file, uint32_t channels,
                                 const PictureChooser &choose, Picture &picture) {
   PngReader reader(file);
-  auto failed = [&] { return damagedPicture("PNG", reader.reason()); };
+  auto failed = [&] {
+    return reader.png && reader.info ? damagedPicture("PNG", reader.reason())
+                                     : Status::outOfMemory();
+  };
   uint32_t height = 0, width = 0;
   uint64_t storedBytes = 0;
   bool isHeld = false;

@@ -102,7 +102,7 @@ TEST(ImageFolder, GivesPicturesAndLabels) {
 
   const ValueInfo label = inputOf("y", DLC_I32, {8});
   for (const auto &[shape, channels] : {std::pair{std::vector<uint64_t>{8, 1, 28, 28}, 1u},
-                                        {{8, 28, 28}, 1u},
+                                        {{8, 28, 28}, 3u},
                                         {{8, 3, 28, 28}, 3u},
                                         {{8, 784}, 3u}}) {
     const EntryInfo entry = entryWith({label, inputOf("x", DLC_F32, shape)}, 8);

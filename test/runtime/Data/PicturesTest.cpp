@@ -216,6 +216,28 @@ TEST(Pictures, BecomeSmaller) {
   }
 }
 
+// A part that becomes smaller has its colours where a sample of them is for 4 x 2 pixels, too:
+// those of the whole, whatever lay in memory before.
+TEST(Pictures, HaveTheirColoursWithFewSamples) {
+  const std::vector<std::byte> file = input("wide-410.jpg");
+  const Picture whole = decode(file, 3).picture;
+  const auto [picture, region] = decode(file, 3, [](uint32_t height, uint32_t width) {
+    return PictureRequest{{0, width / 2.0, double(height), width / 2.0}, height / 4, width / 8};
+  });
+  const double factor = whole.height / double(picture.height);
+  const auto shift = static_cast<uint32_t>(std::lround(whole.width / 2.0 / factor - region.left));
+  double sum = 0, count = 0;
+  for (uint32_t y = 0; y < picture.height; ++y)
+    for (auto x = static_cast<uint32_t>(region.left); x < picture.width; ++x)
+      for (uint32_t c = 0; c < 3; ++c, ++count) {
+        const auto row = static_cast<uint32_t>(y * factor),
+                   column = static_cast<uint32_t>((x + shift) * factor);
+        sum += std::abs(picture.bytes[(y * picture.width + x) * 3 + c] -
+                        whole.bytes[(row * whole.width + column) * 3 + c]);
+      }
+  EXPECT_LE(sum / count, 10);
+}
+
 // A part may be smaller too; whatever is asked for, as many rows and columns are left.
 TEST(Pictures, KeepAsManyRowsAndColumnsAsAskedFor) {
   std::mt19937 random(2);

@@ -572,9 +572,10 @@ struct Album : Dataset {
       {.kind = FieldKind::Label, .dtype = DLC_I32, .shape = {}, .file = title}};
   std::vector<int32_t> labels = std::vector<int32_t>(24, 1);
   mutable std::atomic<int> halved = 0;
-  /// Leaves out what is not needed; says what is not so; and has slopes instead of noise, at half
-  /// the size where that is enough.
-  bool cuts = false, lies = false, named = false, slopes = false, halves = false;
+  /// Leaves out what is not needed; says what is not so, asks nothing; and has slopes instead of
+  /// noise, at half the size where that is enough.
+  bool cuts = false, lies = false, named = false, slopes = false, halves = false,
+       asksNothing = false;
 
   const std::string &name() const override { return title; }
   uint64_t size() const override { return 24; }
@@ -601,6 +602,10 @@ struct Album : Dataset {
   Result<PictureRegion> readPicture(uint64_t index, size_t, const PictureChooser &choose,
                                     Picture &picture) const override {
     const Sides sides = sidesOf(index);
+    if (asksNothing) {
+      picture = {.height = 2, .width = 2, .channels = 3, .bytes = std::vector<uint8_t>(12)};
+      return PictureRegion{0, 0, 2, 2};
+    }
     const PictureRequest request = choose(sides.height, sides.width);
     const PictureRegion &region = request.region;
     if (halves && region.height >= 2 * request.height && region.width >= 2 * request.width) {
@@ -745,6 +750,9 @@ TEST(Pictures, MustFit) {
   EXPECT_EQ(refusal(listOf("resize:16x12")),
             "album/0.png: a picture was read as 6000 bytes of 40 x 50 pixels of 4 channels, "
             "which has not the part that is wanted");
+  data->asksNothing = true;
+  EXPECT_EQ(refusal(listOf("resize:16x12")),
+            "album: sample 0: a picture was read, and not asked which part of it is wanted");
 }
 
 } // namespace

@@ -1,9 +1,11 @@
 """Makes the pictures that test/runtime/Data/PicturesTest.cpp decodes, and beside each what Pillow makes of it: NAME.ppm is
 convert("RGB"), NAME.pgm convert("L").
 
-usage: python3 make.py        in this folder, with NumPy and Pillow (python3-pil); this is what 9.4 made
+usage: python3 make.py        in this folder, with NumPy, Pillow (python3-pil) and cjpeg (libjpeg-turbo-progs); this is what 9.4 and 2.1.5 made
 """
+import os
 import struct
+import subprocess
 import zlib
 
 import numpy as np
@@ -111,6 +113,10 @@ def main():
     write_png("large-interlaced.png", np.asarray(large.convert("L")) // 16, 4, interlaced=True)
     large.save("large.webp", quality=70)
     large.quantize(32).convert("RGB").save("large-lossless.webp", lossless=True)
+    # Of colours an eighth of the samples, which Pillow does not write.
+    Image.fromarray(pixels(48, 1200)).save("wide.ppm")
+    subprocess.run(["cjpeg", "-quality", "60", "-sample", "4x2", "-outfile", "wide-410.jpg", "wide.ppm"], check=True)
+    os.remove("wide.ppm")
 
 
 if __name__ == "__main__":
