@@ -79,13 +79,16 @@ Status checkCheckpoint(const RunOptions &options, const Plan &plan,
 }
 
 Status checkKept(const RunOptions &options, const std::optional<uint64_t> &from) {
-  if (options.keep <= 1 || options.overwrite)
+  if (options.keep <= 1)
     return {};
-  for (const uint64_t step : keptSteps(options.checkpoint))
-    if (!from || step > *from)
-      return invalid(keptName(options.checkpoint, step), ": is the checkpoint of an earlier run",
+  for (const uint64_t step : keptSteps(options.checkpoint)) {
+    const std::string name = keptName(options.checkpoint, step);
+    DLC_TRY(earlierCheckpoint(name, inputsOf(options)).takeStatus());
+    if (!options.overwrite && (!from || step > *from))
+      return invalid(name, ": is the checkpoint of an earlier run",
                      from ? concat(", and this one goes on from step ", *from) : std::string(),
                      "; `overwrite` removes it");
+  }
   return {};
 }
 

@@ -448,7 +448,7 @@ Status Trainer::finishOldest(TrainObserver *observer) {
     DLC_TRY(step->batchSums.add(*step->context));
   }
   if (observer && ranks().ranks() > 1)
-    stopped = wantsStop(*observer);
+    stopped = wantsStop(*observer) || stopped;
   if (observer && observer->shouldSave())
     saveAsked = true;
   DLC_TRY(addOverRanks(batch, stopped, saveAsked));
@@ -635,7 +635,10 @@ Status Trainer::save(const std::string &path) {
   const PhaseScope writing(ranks(), Phase::Write);
   const TimedScope scope(options.timeline, SpanKind::Checkpoint);
   checkpoints.wait(); // It may be the same file.
-  return saveVariablesOf(*state, carried, path, checkpointMetadata());
+  DLC_TRY(saveVariablesOf(*state, carried, path, checkpointMetadata()));
+  if (!options.checkpoint.empty() && isSameFile(path, options.checkpoint))
+    savedStep = stepInFile = position.step;
+  return {};
 }
 
 /// Of the next checkpoint, behind an evaluation if there was one.
@@ -876,6 +879,7 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
     report.test = std::move(test);
   }
   DLC_TRY(beginCheckpoint(observer, report.test ? &*report.test : nullptr));
+  saveAsked = false;
   report.progress = position;
   observer.onEpoch(report);
   return {};
@@ -897,8 +901,12 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   comparedStep = {};
   begun = Clock::now();
   Status status;
-  while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped)
+  while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped) {
     status = runEpoch(observer);
+    // Whoever asked for the end while the epoch was closed finds nothing to close once more.
+    if (status.ok() && !stopped && ranks().ranks() == 1 && position.epoch < epochTarget)
+      stopped = wantsStop(observer);
+  }
   drain();
   const PhaseScope writing(ranks(), Phase::Write);
   Status written = hearCheckpoint(checkpoints.finish(), observer);

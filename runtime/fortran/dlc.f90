@@ -792,7 +792,7 @@ contains
   ! ------------------------------------------------------------------------------------------------
   ! a run
 
-  !> The fields of dlc_options. `batches` and `log` have the attribute target, and live until
+  !> The fields of dlc_options but `rename`. `batches` and `log` have the attribute target, and live until
   !> close(), as the arrays of `train` and `test` do.
   subroutine run_open(self, module, device, threads, data, train, test, batches, &
                       batches_per_epoch, augment, seed, epochs, steps, overrides, checkpoint, &

@@ -32,7 +32,7 @@ bool SignalObserver::shouldStop() { return stopAsked != 0; }
 
 bool SignalObserver::shouldSave() {
   // A signal that comes in between asks for the same checkpoint.
-  if (saveAsked == 0)
+  if (!saves || saveAsked == 0)
     return false;
   saveAsked = 0;
   return true;

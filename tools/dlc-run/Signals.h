@@ -17,10 +17,17 @@ void saveOn(int signal);
 /// as nohup does, stays ignored.
 void stopOn(std::initializer_list<int> signals);
 
-/// Passes on what signals have asked for.
+/// Passes on what signals have asked for. A starter passes one on to all ranks, which it reaches in
+/// different steps: so one of them `saves`.
 class SignalObserver : public TrainObserver {
+public:
+  explicit SignalObserver(bool saves) : saves(saves) {}
+
+private:
   bool shouldStop() override;
   bool shouldSave() override;
+
+  const bool saves;
 };
 
 } // namespace dlc::runtime::tool

@@ -95,10 +95,10 @@ Result<std::vector<TimedEntry>> timeEntries(const SimulateFlags &flags,
   return entries;
 }
 
-/// What the ranks add up behind a batch: whether one of them stops, losses and metrics.
+/// What the ranks add up behind a batch: whether one of them stops or saves, losses and metrics.
 double secondsOfMetrics(const std::vector<TimedEntry> &entries, const Network &network,
                         uint64_t ranks) {
-  double numbers = 1;
+  double numbers = 2;
   for (const TimedEntry &timed : entries)
     numbers += timed.runs * static_cast<double>(MetricSums(*timed.entry).numbers().size());
   return network.secondsOfShortSum(ranks, static_cast<uint64_t>(numbers * sizeof(double)));

@@ -103,11 +103,11 @@ Result<SimulatedStart> simulateStart(RunOptions options, const Network &network,
   DLC_TRY_ASSIGN(watch, watchRanks(*transport, {}, 0));
   watch.reset();
   const Tree tree = treeOf(ranks, network.perNode);
-  // What dlc-run itself agrees on: the command, --deterministic, --trace and the checkpoint.
-  for (unsigned i = 0; i < 4; ++i)
+  // What dlc-run itself agrees on: the command, --deterministic, --trace and the checkpoint; and a
+  // run on its trainer, which is not made here, as that may wait for test data.
+  for (unsigned i = 0; i < 5; ++i)
     DLC_TRY(agree(*transport, {}, {}));
   options.ranks = std::make_shared<Ranks>(transport);
-  options.batches = {.perEpoch = 1, .fill = [](auto...) { return Status(); }};
   DLC_TRY_ASSIGN(run, Run::open(std::move(options)));
   result.start = transport->takeSeconds() + secondsToWatch(tree, network);
   State &state = *run->state();

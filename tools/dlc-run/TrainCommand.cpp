@@ -93,7 +93,7 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   if (first)
     sayBegin(flags, run);
   stopOn({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
-  SignalObserver signals;
+  SignalObserver signals(first);
   const Plan &plan = run.module()->plan();
   if (!first) {
     DLC_TRY(log.unsaid(run.train({&signals})));

@@ -225,9 +225,8 @@ void CommandLine::addTrain() {
       ->add_option("--time-limit", train.timeLimit, "end behind the step that ends after S seconds")
       ->type_name("S")
       ->check(realNumber(0.001, 1e9));
-  trainCommand
-      ->add_flag("--overwrite", train.overwrite, "replace the checkpoint of another run or model")
-      ->needs(checkpoint);
+  trainCommand->add_flag("--overwrite", train.overwrite,
+                         "replace the checkpoint and the log of another run or model");
   CLI::Option *initFrom = trainCommand
                               ->add_option("--init-from", train.initFrom,
                                            "start from weights of another run or model, by name")

@@ -106,6 +106,49 @@ TEST(Loop, SavesOnDemand) {
   EXPECT_EQ(observer.saved, (Steps{3, 7, 9}));
 }
 
+// Once for a request, though more steps of the epoch and its end follow.
+TEST(Loop, SavesOnceOnDemand) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.epochs = 2;
+  Observer observer;
+  observer.saveBehind = {11};
+  ASSERT_EQ(trained(options, {&observer}), "");
+  EXPECT_EQ(observer.saved, (Steps{11, 12, 24}));
+}
+
+// Who asks for the end while an epoch is closed is told of that epoch once.
+TEST(Loop, EndsBehindAnEpoch) {
+  struct Ender : Observer {
+    bool shouldStop() override { return !epochs.empty(); }
+  };
+  Folder folder;
+  Ender observer;
+  ASSERT_EQ(trained(folder.options(), {&observer}), "");
+  EXPECT_EQ(observer.epochs, Steps{12});
+  EXPECT_EQ(observer.saved, Steps{12});
+}
+
+// What save() writes into the run's own file is the checkpoint before the next one.
+TEST(Loop, KeepsWhatWasSavedByHand) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.keep = 3;
+  options.steps = 5;
+  auto run = dlc::runtime::Run::open(options);
+  ASSERT_TRUE(run.ok() && (*run)->train().ok());
+  std::vector<float> image(8 * 16, 0.5f);
+  std::vector<int32_t> label(8, 1);
+  const std::vector<Array> batch = {{"image", DLC_F32, {8, 1, 4, 4}, image.data()},
+                                    {"label", DLC_I32, {8}, label.data()}};
+  ASSERT_TRUE((*run)->step(batch).ok());
+  ASSERT_TRUE((*run)->save(options.checkpoint).ok());
+  ASSERT_TRUE((*run)->train().ok());
+  const auto kept = SafetensorsFile::open(options.checkpoint + ".step-6");
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->metadata().at("step"), "6");
+}
+
 // The loss falls, so with more of it as better only the first evaluation is.
 TEST(Loop, LosesPatience) {
   Folder folder;
