@@ -92,7 +92,7 @@ def read_help(tool, name):
 def find_words(tool, command, flag, known):
     """What a flag takes: names of kinds of data with a colon, or the words that it expects."""
     if flag.value == "DATA":
-        return [f"{kind}:" for kind in re.findall(r"(\w+):(?:DIR|FILE)", flag.text)]
+        return [f"{kind}:" for kind in re.findall(r"(\w+):", flag.text.partition(";")[0])]
     if not flag.value or not flag.names[0].startswith("-") or re.fullmatch(r"DIR|FILE|N|S|MS|NAME=.*|.*[,.].*", flag.value):
         return []
     key = flag.names[-1], flag.value, flag.text
