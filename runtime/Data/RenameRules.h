@@ -4,14 +4,16 @@
 
 #include "dlc/status.h"
 
-#include <regex>
+#include <memory>
+#include <regex.h>
 #include <string>
 #include <vector>
 
 namespace dlc::runtime {
 
 struct RenameRule {
-  std::regex pattern;
+  /// POSIX's extended regular expression.
+  std::shared_ptr<const regex_t> pattern;
   std::string replacement;
 };
 
@@ -19,7 +21,7 @@ struct RenameRule {
 /// and for what is no regular expression.
 Result<std::vector<RenameRule>> renameRules(const std::vector<std::string> &texts);
 
-/// All of them, one after the other, as sed's s/REGEX/REPLACEMENT/g.
+/// All of them, one after the other, as `sed -E` does s/REGEX/REPLACEMENT/g.
 std::string renamed(std::string name, const std::vector<RenameRule> &rules);
 
 } // namespace dlc::runtime

@@ -1,6 +1,7 @@
 // safetensors files: what is written is read, what is damaged is refused.
 #include "dlc/checkpoint.h"
 #include "runtime/Core/Initialise.h"
+#include "runtime/Data/RenameRules.h"
 #include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
 
@@ -582,6 +583,23 @@ TEST(Checkpoint, TakesAverages) {
   writeTensors(path, {weight, bias, average});
   EXPECT_FALSE(hasAverages(without->module()->plan(), path).take());
   EXPECT_FALSE(loadVariables(*without, path, LoadMode::Weights).ok());
+}
+
+// What GNU's `sed -E s/.../.../g` makes of them.
+TEST(RenameRules, DoAsSed) {
+  const struct {
+    const char *name, *rule, *expected;
+  } cases[] = {
+      {"abc", "b*=x", "xaxcx"},       {"abbc", "b*=x", "xaxcx"},
+      {"abab", "ab=<&>", "<ab><ab>"}, {"model.0.weight", R"(([0-9]+)=\1\1)", "model.00.weight"},
+      {"aaa", "a{2}=b", "ba"},        {"aXb", "x*$=!", "aXb!"},
+      {"hello", "^h|o$=", "ell"},     {"a.b", R"(\.=\&)", "a&b"},
+      {"abab", "^a=x", "xbab"}};
+  for (const auto &[name, rule, expected] : cases) {
+    const auto rules = renameRules({rule});
+    ASSERT_TRUE(rules.ok()) << rule;
+    EXPECT_EQ(renamed(name, *rules), expected) << rule;
+  }
 }
 
 // Names of the file become the model's by rules, one after the other.
