@@ -81,6 +81,13 @@ Status File::readPieces(uint64_t pieceBytes, const Take &take) const {
   return {};
 }
 
+bool isThere(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
+
+bool isFolder(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 Result<std::vector<std::byte>> readWholeFile(const std::string &path, uint64_t limit) {
   DLC_TRY_ASSIGN(file, File::openForReading(path));
   if (file.size() > limit)

@@ -44,6 +44,10 @@ private:
   uint64_t bytes;
 };
 
+/// Whether there is something of this name, or a folder; links are followed.
+bool isThere(const std::string &path);
+bool isFolder(const std::string &path);
+
 /// Fails for a file of more than `limit` bytes, which what is looked for cannot have.
 Result<std::vector<std::byte>> readWholeFile(const std::string &path, uint64_t limit);
 

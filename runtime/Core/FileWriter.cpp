@@ -357,13 +357,10 @@ Status LineWriter::add(std::string_view line) {
 static Status copyFile(const std::string &path, const std::string &to) {
   DLC_TRY_ASSIGN(file, File::openForReading(path));
   DLC_TRY_ASSIGN(writer, FileWriter::create(to));
-  constexpr uint64_t pieceSize = 1 << 20;
-  std::vector<std::byte> piece(pieceSize);
-  for (uint64_t at = 0; at < file.size(); at += pieceSize) {
-    const std::span part = std::span(piece).first(std::min(pieceSize, file.size() - at));
-    DLC_TRY(file.readAt(at, part));
-    DLC_TRY(writer.append(part));
-  }
+  DLC_TRY(file.readPieces(1 << 20, [&](auto piece, uint64_t) -> Result<size_t> {
+    DLC_TRY(writer.append(piece));
+    return piece.size();
+  }));
   return writer.commit();
 }
 
@@ -378,10 +375,10 @@ Status addName(const std::string &path, const std::string &other) {
 
 bool isSameFile(const std::string &a, const std::string &b) {
   struct stat first, second;
-  const bool isThere = stat(a.c_str(), &first) == 0;
-  if (isThere != (stat(b.c_str(), &second) == 0))
+  const bool found = stat(a.c_str(), &first) == 0;
+  if (found != (stat(b.c_str(), &second) == 0))
     return false;
-  if (isThere)
+  if (found)
     return S_ISREG(first.st_mode) && isSame(first, second);
   std::error_code error;
   const std::filesystem::path place = std::filesystem::weakly_canonical(a, error);

@@ -5,8 +5,6 @@
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace dlc::runtime {
 namespace {
@@ -42,8 +40,6 @@ struct Files {
   uint64_t labelBytes;
 };
 
-bool isThere(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
-
 /// The file of a split of CIFAR-100 if it is there, else those of CIFAR-10, there or not.
 Files filesOf(const std::string &folder, Split split) {
   const std::string fine = concat(folder, split == Split::Train ? "/train.bin" : "/test.bin");
@@ -71,10 +67,8 @@ Result<std::shared_ptr<const Dataset>> openCifarDataset(const std::string &folde
   constexpr uint64_t mostBytes = uint64_t(1) << 32;
   const Files files = filesOf(folder, split);
   if (!std::ranges::any_of(files.paths, isThere)) {
-    struct stat info;
-    const bool isFolder = stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
     return failure(StatusCode::Io, folder,
-                   isFolder ? ": no file " : ": no folder; expected the one with ",
+                   isFolder(folder) ? ": no file " : ": no folder; expected the one with ",
                    split == Split::Train ? "data_batch_1.bin to data_batch_5.bin, or train.bin,"
                                          : "test_batch.bin or test.bin",
                    " of the binary version of CIFAR");

@@ -1,6 +1,7 @@
 // Which format `--data` names.
 #include "runtime/Data/Dataset.h"
 #include "dlc/plan.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/ArrayDataset.h"
 #include "runtime/Data/CifarDataset.h"
@@ -11,8 +12,6 @@
 #include "runtime/Data/TokenDataset.h"
 
 #include <algorithm>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace dlc::runtime {
 namespace {
@@ -31,7 +30,7 @@ struct Format {
 std::vector<std::string> oneFile(const std::string &path, Split) { return {path}; }
 
 /// Each file of text has both splits.
-bool isThere(const std::string &path, Split) { return access(path.c_str(), F_OK) == 0; }
+bool hasBoth(const std::string &path, Split) { return isThere(path); }
 
 /// What feeds inputs by their kind and is read whole.
 template <auto open>
@@ -58,8 +57,8 @@ constexpr Format formats[] = {
      "file val.txt or test.txt in a folder"},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
-    {"text:", oneFile, isThere, openText<TextUnit::Characters>, testText},
-    {"words:", oneFile, isThere, openText<TextUnit::Words>, testText},
+    {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
+    {"words:", oneFile, hasBoth, openText<TextUnit::Words>, testText},
     {"tokens:", tokenFiles, hasTokenSplit, openAll<openTokenDataset>, "file val.bin"}};
 
 /// The format that `description` begins with, if a path follows.
@@ -144,15 +143,14 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
                                                    const EntryInfo *reader) {
   if (const Format *format = findFormat(description))
     return format->open(description.substr(format->prefix.size()), split, reader);
-  struct stat info;
   std::string hint;
-  if (stat(description.c_str(), &info) == 0) {
-    const bool hasFolderOfLists = S_ISDIR(info.st_mode) && hasImageListSplit(description, split);
+  if (isThere(description)) {
+    const bool hasFolderOfLists = isFolder(description) && hasImageListSplit(description, split);
     hint = concat("; did you mean '",
                   hasCifarSplit(description, split)       ? "cifar:"
                   : isImageFolder(description)            ? "images:"
                   : hasFolderOfLists                      ? "list:"
-                  : S_ISDIR(info.st_mode)                 ? "idx:"
+                  : isFolder(description)                 ? "idx:"
                   : description.ends_with(".npz")         ? "npz:"
                   : description.ends_with(".safetensors") ? "safetensors:"
                                                           : "text:",

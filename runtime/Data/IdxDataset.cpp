@@ -198,9 +198,7 @@ std::vector<std::string> idxFiles(const std::string &folder, Split split) {
 }
 
 bool hasIdxSplit(const std::string &folder, Split split) {
-  return std::ranges::any_of(idxFiles(folder, split), [](const std::string &path) {
-    return access(path.c_str(), F_OK) == 0;
-  });
+  return std::ranges::any_of(idxFiles(folder, split), isThere);
 }
 
 Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder, Split split) {

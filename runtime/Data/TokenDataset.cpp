@@ -1,13 +1,12 @@
 // Numbers in mapped files: ranks of a machine share the pages, and a file may be larger than
 // memory.
 #include "runtime/Data/TokenDataset.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/FileKind.h"
 #include "runtime/Core/FileMapping.h"
 #include "runtime/Core/Support.h"
 
 #include <cstring>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace dlc::runtime {
 namespace {
@@ -76,11 +75,6 @@ Result<Numbers> numbersIn(const FileMapping &file) {
   return numbers;
 }
 
-bool isFolder(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 } // namespace
 
 std::vector<std::string> tokenFiles(const std::string &path, Split split) {
@@ -90,7 +84,7 @@ std::vector<std::string> tokenFiles(const std::string &path, Split split) {
 }
 
 bool hasTokenSplit(const std::string &path, Split split) {
-  return access(tokenFiles(path, split)[0].c_str(), F_OK) == 0;
+  return isThere(tokenFiles(path, split)[0]);
 }
 
 Result<std::shared_ptr<const Dataset>> openTokenDataset(const std::string &path, Split split) {

@@ -1,5 +1,6 @@
 // Walking folders.
 #include "runtime/Data/Formats/ImageFolder.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Thread.h"
 #include "runtime/Data/Formats/PictureFiles.h"
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
-#include <sys/stat.h>
 
 namespace dlc::runtime {
 namespace {
@@ -17,11 +17,6 @@ constexpr std::string_view decoded[] = {".jpg", ".jpeg", ".png", ".webp"};
 /// What somebody would miss.
 constexpr std::string_view notDecoded[] = {".bmp", ".gif", ".pgm", ".ppm", ".tif", ".tiff"};
 constexpr std::string_view expectedEndings = ".jpg, .jpeg, .png or .webp";
-
-bool isFolder(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 bool endsInAny(std::string_view name, std::span<const std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) {

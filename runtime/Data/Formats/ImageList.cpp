@@ -7,18 +7,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace dlc::runtime {
 namespace {
-
-bool isThere(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
-
-bool isFolder(const std::string &path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 constexpr std::string_view blanks = " \t\r";
 
