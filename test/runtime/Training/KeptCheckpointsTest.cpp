@@ -4,6 +4,7 @@
 #include "runtime/Core/PathClaim.h"
 #include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
+#include "test/lib/SmallModel/SmallRuns.h"
 
 #include <algorithm>
 #include <csignal>
@@ -44,13 +45,6 @@ struct Folder {
 };
 
 using Names = std::vector<std::string>;
-
-/// What went wrong; empty if it was trained.
-std::string trained(RunOptions options, std::initializer_list<TrainObserver *> observers = {}) {
-  Result<std::unique_ptr<Run>> run = Run::open(std::move(options));
-  const Status status = run.ok() ? (*run)->train(observers) : run.takeStatus();
-  return std::string(status.message());
-}
 
 std::string stepIn(const std::string &path) {
   return SafetensorsFile::open(path)->metadata().at("step");

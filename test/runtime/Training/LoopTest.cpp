@@ -1,9 +1,9 @@
 // What happens to a run on its way: evaluations within an epoch, checkpoints on demand, and ends
 // before the last epoch.
 #include "dlc/run.h"
-#include "runtime/Collectives/VirtualRanks.h"
 #include "runtime/Data/Safetensors.h"
 #include "test/lib/SmallModel/SmallModel.h"
+#include "test/lib/SmallModel/SmallRuns.h"
 
 #include <chrono>
 #include <functional>
@@ -60,13 +60,6 @@ struct Folder {
             .log = [this](Severity, std::string_view line) { heard.emplace_back(line); }};
   }
 };
-
-/// What went wrong; empty if it was trained.
-std::string trained(RunOptions options, std::initializer_list<TrainObserver *> observers = {}) {
-  Result<std::unique_ptr<Run>> run = Run::open(std::move(options));
-  const Status status = run.ok() ? (*run)->train(observers) : run.takeStatus();
-  return std::string(status.message());
-}
 
 // Within the epoch, but not twice at its end. It changes no bit of what is trained.
 TEST(Loop, EvaluatesWithinTheEpoch) {
@@ -223,21 +216,12 @@ TEST(Loop, EndsInTime) {
   EXPECT_EQ(readFile(options.checkpoint), readFile(whole.checkpoint));
 }
 
-/// Runs body(ranks) on two ranks, each on a thread.
-void amongTwo(const std::function<void(const std::shared_ptr<Ranks> &)> &body) {
-  std::vector<std::thread> threads;
-  for (auto &transport : makeVirtualRanks(selfTransport(), 2))
-    threads.emplace_back([transport, &body] { body(std::make_shared<Ranks>(transport)); });
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
 // What one of them wants all do behind the same step: save, end in time, lose patience.
 TEST(Loop, RanksDoTheSame) {
   Folder folder(smallParallelModel());
   std::vector<Observer> observers(2);
   auto run = [&](auto change) {
-    amongTwo([&](const auto &ranks) {
+    among(2, [&](const auto &ranks) {
       RunOptions options = folder.options();
       options.log = {};
       options.ranks = ranks;

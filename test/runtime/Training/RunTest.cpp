@@ -1,10 +1,11 @@
 // A run as a program has it: that it trains as the trainer does, in whatever way it is given its
 // data, goes on to the bit, and says what is wrong.
 #include "dlc/run.h"
-#include "runtime/Collectives/VirtualRanks.h"
+#include "runtime/Collectives/Transport.h"
 #include "runtime/Core/PathClaim.h"
 #include "runtime/Core/Support.h"
 #include "test/lib/SmallModel/SmallModel.h"
+#include "test/lib/SmallModel/SmallRuns.h"
 
 #include <algorithm>
 #include <atomic>
@@ -706,15 +707,6 @@ TEST(Run, SeveralAtOnce) {
     thread.join();
   for (const auto &each : weights)
     EXPECT_EQ(each, weightsOf(*alone));
-}
-
-/// Runs body(ranks) on `count` ranks, each on a thread.
-void among(unsigned count, const std::function<void(const std::shared_ptr<Ranks> &)> &body) {
-  std::vector<std::thread> threads;
-  for (auto &transport : makeVirtualRanks(selfTransport(), count))
-    threads.emplace_back([transport, &body] { body(std::make_shared<Ranks>(transport)); });
-  for (std::thread &thread : threads)
-    thread.join();
 }
 
 TEST(Run, AmongRanks) {
