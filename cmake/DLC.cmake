@@ -8,11 +8,16 @@ target_compile_options(dlc_options INTERFACE -Wall -Wextra -Wno-unused-parameter
                                              -fvisibility-inlines-hidden)
 
 # A release build optimises lightly (-O1): the compiler's time is spent inside LLVM, and building has to be quick. The runtime is
-# optimised in full.
+# optimised for size, as most of it reads, checks or tells something once a run, and in full where dlc_hot() says so.
 function(dlc_runtime_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PUBLIC dlc_options)
-  target_compile_options(${name} PRIVATE -fvisibility=hidden $<$<CONFIG:Release>:-O3>)
+  target_compile_options(${name} PRIVATE -fvisibility=hidden $<$<CONFIG:Release>:-Os>)
+endfunction()
+
+# dlc_hot(FILE...): files of the runtime that work in each step or on each sample.
+function(dlc_hot)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # dlc_uses_exceptions(FILE...): files that call a library which throws, without the precompiled headers.
