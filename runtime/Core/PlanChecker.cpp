@@ -98,8 +98,8 @@ Status RecordChecker::checkOperands(const dlc_record &record, uint32_t arguments
 
 Status RecordChecker::checkArguments(const dlc_record &record) {
   for (uint32_t i = 0; i < record.arguments.count; ++i)
-    DLC_TRY(checkArgument(plan, entry, plan.arguments[record.arguments.first + i])
-                .in(concat("argument ", i)));
+    DLC_TRY_IN(checkArgument(plan, entry, plan.arguments[record.arguments.first + i]), "argument ",
+               i);
   return {};
 }
 
@@ -235,9 +235,8 @@ Status checkRecords(const Plan &plan) {
     RecordChecker checker(plan, entry);
     for (uint32_t i = 0; i < entry.records.count; ++i) {
       const uint32_t number = entry.records.first + i;
-      DLC_TRY(checker.check(plan.records[number])
-                  .in(concat("entry '", entry.name, "', record ", number, " '",
-                             plan.recordNames[number], "'")));
+      DLC_TRY_IN(checker.check(plan.records[number]), "entry '", entry.name, "', record ", number,
+                 " '", plan.recordNames[number], "'");
     }
   }
   return {};

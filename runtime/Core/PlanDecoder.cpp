@@ -219,7 +219,7 @@ Status Decoder::decodeVariables() {
     VariableInfo info;
     DLC_TRY(
         decodeName(variable.name, info.name, concat("name of variable ", plan.variables.size())));
-    DLC_TRY(decodeVariable(variable, info).in(concat("variable '", info.name, "'")));
+    DLC_TRY_IN(decodeVariable(variable, info), "variable '", info.name, "'");
     plan.variables.push_back(std::move(info));
   }
   DLC_TRY(checkDistinct(plan.variables, "variables"));
@@ -283,7 +283,7 @@ Status Decoder::decodeKernels() {
       status = damaged("a scratch of ", kernel.scratch_bytes, " bytes");
     if (status.ok() && info.target == DLC_TARGET_CUDA)
       status = checkCudaKernel(kernel);
-    DLC_TRY(std::move(status).in(concat("kernel '", info.symbol, "'")));
+    DLC_TRY_IN(std::move(status), "kernel '", info.symbol, "'");
     plan.kernels.push_back(info);
   }
   return {};
@@ -323,7 +323,7 @@ Status Decoder::decodeCalls() {
         (!rangeFits(call.engine, raw.immediates) || call.engine.count > mostNumbers ||
          (call.engine.count != 0 && call.engine.count % 2 == 0)))
       status = damaged("its engine is immediates ", rangeText(call.engine, raw.immediates.size()));
-    DLC_TRY(std::move(status).in(concat("library call ", i)));
+    DLC_TRY_IN(std::move(status), "library call ", i);
   }
   plan.calls = std::move(raw.calls);
   return {};
@@ -413,7 +413,7 @@ Status Decoder::decodeValues(dlc_range range, const EntryInfo &entry, bool input
       status = inputs ? checkInput(info, i) : checkOutput(entry, info);
     if (status.ok())
       status = checkBatchAxis(entry, info);
-    DLC_TRY(std::move(status).in(concat(inputs ? "input '" : "output '", info.name, "'")));
+    DLC_TRY_IN(std::move(status), inputs ? "input '" : "output '", info.name, "'");
     out.push_back(std::move(info));
   }
   return checkDistinct(out, what);
@@ -473,10 +473,9 @@ Status Decoder::decodeMetrics(dlc_range range, EntryInfo &entry) {
                       concat("metric '", info.name, "' has terms")));
     for (uint32_t t = 0; t < metric.terms.count; ++t) {
       info.terms.push_back(raw.terms[metric.terms.first + t]);
-      DLC_TRY(
-          decodeTerm(info.terms.back(), entry).in(concat("metric '", info.name, "', term ", t)));
+      DLC_TRY_IN(decodeTerm(info.terms.back(), entry), "metric '", info.name, "', term ", t);
     }
-    DLC_TRY(checkFinish(info, entry).in(concat("metric '", info.name, "'")));
+    DLC_TRY_IN(checkFinish(info, entry), "metric '", info.name, "'");
     entry.metrics.push_back(std::move(info));
   }
   return checkDistinct(entry.metrics, "metrics");
@@ -515,7 +514,7 @@ Status Decoder::decodeEntries() {
   for (const dlc_entry &entry : raw.entries) {
     EntryInfo info;
     DLC_TRY(decodeName(entry.name, info.name, concat("name of entry ", plan.entries.size())));
-    DLC_TRY(decodeEntry(entry, info).in(concat("entry '", info.name, "'")));
+    DLC_TRY_IN(decodeEntry(entry, info), "entry '", info.name, "'");
     plan.entries.push_back(std::move(info));
   }
   return checkDistinct(plan.entries, "entries");
@@ -551,7 +550,7 @@ Status Decoder::decodeSchedulePart(const dlc_schedule_part &part) {
 
 Status Decoder::decodeSchedule() {
   for (size_t i = 0; i < raw.schedule.size(); ++i)
-    DLC_TRY(decodeSchedulePart(raw.schedule[i]).in(concat("schedule part ", i)));
+    DLC_TRY_IN(decodeSchedulePart(raw.schedule[i]), "schedule part ", i);
   return {};
 }
 

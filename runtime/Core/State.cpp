@@ -129,7 +129,7 @@ Status State::copyOut(size_t index, std::span<std::byte> destination, Place wher
   DLC_TRY_ASSIGN(found, variable(index));
   const VariableInfo &variable = *found;
   DLC_TRY(checkSize(variable, destination.size()));
-  DLC_TRY(place->checkPlace(placeName(variable), destination.data(), where));
+  DLC_TRY_IN(place->checkPlace(destination.data(), where), placeName(variable));
   if (variable.type.isRowMajor())
     return where == Place::Host ? block->read(variable.offset, destination)
                                 : block->copyTo(variable.offset, destination);
@@ -148,7 +148,7 @@ Status State::copyIn(size_t index, std::span<const std::byte> source, Place wher
   DLC_TRY_ASSIGN(found, variable(index));
   const VariableInfo &variable = *found;
   DLC_TRY(checkSize(variable, source.size()));
-  DLC_TRY(place->checkPlace(placeName(variable), source.data(), where));
+  DLC_TRY_IN(place->checkPlace(source.data(), where), placeName(variable));
   ++changes;
   if (variable.type.isRowMajor())
     return where == Place::Host ? block->write(variable.offset, source)

@@ -18,6 +18,14 @@
       return dlcStatus;                                                                            \
   } while (false)
 
+/// As DLC_TRY; a failure is preceded by the text that the other arguments make, which is not made
+/// otherwise.
+#define DLC_TRY_IN(expression, ...)                                                                \
+  do {                                                                                             \
+    if (::dlc::runtime::Status dlcStatus = (expression); !dlcStatus.ok())                          \
+      return std::move(dlcStatus).in(::dlc::runtime::concat(__VA_ARGS__));                         \
+  } while (false)
+
 /// Declares `name` with the value of the Result `expression`, or returns its Status.
 #define DLC_TRY_ASSIGN(name, expression)                                                           \
   auto name##OrFailure = (expression);                                                             \

@@ -45,8 +45,8 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   header.resize(headerBytes);
   DLC_TRY(file.file.readAt(sizeof(headerBytes), std::as_writable_bytes(std::span(header))));
   const uint64_t dataStart = sizeof(headerBytes) + headerBytes;
-  DLC_TRY(parseSafetensorsHeader(header, dataStart, size - dataStart, file.entries, file.text)
-              .in(concat(path, ": damaged safetensors file")));
+  DLC_TRY_IN(parseSafetensorsHeader(header, dataStart, size - dataStart, file.entries, file.text),
+             path, ": damaged safetensors file");
   DLC_TRY(takeChecksums(file.text, file.entries).in(path));
   return file;
 }

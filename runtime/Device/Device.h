@@ -154,10 +154,8 @@ public:
   }
   /// The device's number as CUDA counts them; none where its memory is the host's.
   virtual std::optional<int> ordinal() const { return {}; }
-  /// Fails if memory of the program's, which messages call `what`, does not lie at `place`, as far
-  /// as that can be known.
-  virtual Status checkPlace([[maybe_unused]] std::string_view what,
-                            [[maybe_unused]] const void *start,
+  /// Fails if memory of the program's does not lie at `place`, as far as that can be known.
+  virtual Status checkPlace([[maybe_unused]] const void *start,
                             [[maybe_unused]] Place place) const {
     return {};
   }

@@ -345,7 +345,7 @@ Result<std::unique_ptr<Context>> Context::make(std::shared_ptr<State> state, con
                                                const std::vector<bool> *needed) {
   const Module &module = *state->module();
   auto impl = std::make_unique<Impl>(std::move(state), entry);
-  DLC_TRY(impl->allocate(needed).in(concat(module.path(), ": entry '", entry.name, "'")));
+  DLC_TRY_IN(impl->allocate(needed), module.path(), ": entry '", entry.name, "'");
   std::unique_ptr<Context> context(new Context(std::move(impl)));
   for (const ScalarInfo &scalar : module.plan().scalars)
     DLC_TRY(context->impl->write(scalar, scalar.value));
@@ -386,8 +386,7 @@ Status Context::bind(size_t index, std::span<const std::byte> source, Place plac
     const ValueInfo &input = impl->entry.inputs[index];
     DLC_TRY(checkBytes(impl->entry, input, source.size()));
     const Device &device = *impl->state->device();
-    DLC_TRY(
-        device.checkPlace(concat("the memory for input '", input.name, "'"), source.data(), place));
+    DLC_TRY_IN(device.checkPlace(source.data(), place), "the memory for input '", input.name, "'");
     const Place needed = device.sharesHostMemory() ? Place::Host : place;
     if (needed == Place::Device && index == impl->entry.validInput)
       return invalid("entry '", impl->entry.name, "': input '", input.name,
@@ -467,13 +466,12 @@ Status Context::startRun(Trace *trace) {
   DLC_TRY(impl->prepareState());
   DLC_TRY(impl->stageInputs());
   if (impl->trains())
-    DLC_TRY(impl->followStep().in(concat("entry '", impl->entry.name, "'")));
+    DLC_TRY_IN(impl->followStep(), "entry '", impl->entry.name, "'");
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
   // A run that fails may have written some of them.
   if (impl->trains())
     impl->state->markChanged();
-  DLC_TRY(impl->executor->run(impl->started % 2, trace, done)
-              .in(concat("entry '", impl->entry.name, "'")));
+  DLC_TRY_IN(impl->executor->run(impl->started % 2, trace, done), "entry '", impl->entry.name, "'");
   impl->readUntil[impl->side] = ++impl->started;
   if (impl->trains())
     impl->state->countRun(impl->number());
@@ -496,7 +494,8 @@ Status Context::finish() {
       impl->fetched[i].assign(own.begin(), own.end());
       rest = rest.subspan(own.size());
     }
-    return impl->checkGradients().in(concat("entry '", impl->entry.name, "'"));
+    DLC_TRY_IN(impl->checkGradients(), "entry '", impl->entry.name, "'");
+    return {};
   });
 }
 
@@ -571,8 +570,8 @@ Status Context::readOutput(size_t index, std::span<std::byte> destination, Place
   const ValueInfo &output = impl->entry.outputs[index];
   Device &device = *impl->state->device();
   DLC_TRY(checkBytes(impl->entry, output, destination.size()));
-  DLC_TRY(device.checkPlace(concat("the memory for output '", output.name, "'"), destination.data(),
-                            place));
+  DLC_TRY_IN(device.checkPlace(destination.data(), place), "the memory for output '", output.name,
+             "'");
   if (place == Place::Host || device.sharesHostMemory())
     return impl->readOnHost(index, destination);
   return inOrder(device, impl->state->stream(),

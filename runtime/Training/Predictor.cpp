@@ -8,8 +8,16 @@
 
 namespace dlc::runtime {
 
-Status checkInput(const EntryInfo &entry, const ValueInfo &input, std::string_view what,
-                  const TensorType &found, std::optional<uint64_t> samples) {
+template <typename Described> static TensorType typeOf(const Described &array) {
+  return {array.dtype, array.shape, {}};
+}
+
+/// Fails unless an array, of `samples` samples or as many as the entry takes, is what an input
+/// takes.
+static Status checkInput(const EntryInfo &entry, const ValueInfo &input, const Array &found,
+                         std::optional<uint64_t> samples = {}) {
+  if (found.dtype == input.type.dtype && found.shape == input.type.shape && !samples)
+    return {};
   TensorType expected = input.type;
   // Samples are not counted by the first axis of each input: others must have all axes in place.
   const bool bySample = input.batchAxis == 0 && !found.shape.empty();
@@ -21,8 +29,8 @@ Status checkInput(const EntryInfo &entry, const ValueInfo &input, std::string_vi
                              : found.shape == expected.shape;
   if (found.dtype == expected.dtype && fits)
     return {};
-  return invalid(what, " is ", found.str(), ", entry '", entry.name, "' expects ", expected.str(),
-                 bySample ? shapeAdvice(sample, input) : "");
+  return invalid("array '", input.name, "' is ", typeOf(found).str(), ", entry '", entry.name,
+                 "' expects ", expected.str(), bySample ? shapeAdvice(sample, input) : "");
 }
 
 static std::string namesOf(const std::vector<ValueInfo> &values, uint32_t leftOut) {
@@ -46,7 +54,7 @@ static Result<std::vector<const Array *>> arraysOf(const EntryInfo &entry,
                      "'; there are: ", namesOf(entry.inputs, entry.validInput));
     if (found[i])
       return invalid("there are two arrays '", array.name, "'");
-    if (!array.data && TensorType{array.dtype, array.shape, {}}.elementCount() != 0)
+    if (!array.data && typeOf(array).elementCount() != 0)
       return invalid("array '", array.name, "' has no data");
     found[i] = &array;
   }
@@ -67,8 +75,7 @@ Result<Batch> batchOf(const EntryInfo &entry, std::span<const Array> arrays) {
     if (!found[i])
       continue;
     const ValueInfo &input = entry.inputs[i];
-    DLC_TRY(checkInput(entry, input, concat("array '", input.name, "'"),
-                       {found[i]->dtype, found[i]->shape, {}}));
+    DLC_TRY(checkInput(entry, input, *found[i]));
     batch.inputs.back() = {static_cast<const std::byte *>(found[i]->data),
                            input.type.logicalBytes()};
   }
@@ -103,9 +110,8 @@ Result<Predictor::Given> Predictor::match(std::span<const Array> arrays) const {
       continue;
     given.inputs.back() = {static_cast<const std::byte *>(found[i]->data),
                            resolved(found[i]->place)};
-    const std::string what = concat("array '", input.name, "'");
-    DLC_TRY(device().checkPlace(what, found[i]->data, found[i]->place));
-    DLC_TRY(checkInput(entry, input, what, {found[i]->dtype, found[i]->shape, {}},
+    DLC_TRY_IN(device().checkPlace(found[i]->data, found[i]->place), "array '", input.name, "'");
+    DLC_TRY(checkInput(entry, input, *found[i],
                        bySample ? std::optional(given.samples) : std::nullopt));
   }
   return given;
@@ -130,15 +136,14 @@ Status Predictor::run(std::span<const Array> inputs, std::span<const OutputArray
       return invalid("entry '", entry.name, "' has no output '", excerpt(array.name),
                      "'; there are: ", namesOf(entry.outputs, DLC_NONE));
     const auto number = static_cast<size_t>(index);
-    const TensorType found{array.dtype, array.shape, {}},
-        expected = reader.typeOf(entry.outputs[number], given.samples);
+    const TensorType found = typeOf(array),
+                     expected = reader.typeOf(entry.outputs[number], given.samples);
     if (found.dtype != expected.dtype || found.shape != expected.shape)
       return invalid("array '", array.name, "' is ", found.str(), ", entry '", entry.name,
                      "' yields ", expected.str());
     if (!array.data)
       return invalid("array '", array.name, "' has no data");
-    const std::string what = concat("array '", array.name, "'");
-    DLC_TRY(device().checkPlace(what, array.data, array.place));
+    DLC_TRY_IN(device().checkPlace(array.data, array.place), "array '", array.name, "'");
     places[number] = {static_cast<std::byte *>(array.data), resolved(array.place)};
   }
   return runAll(given, places);

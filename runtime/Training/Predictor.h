@@ -14,13 +14,6 @@
 
 namespace dlc::runtime {
 
-/// Fails, with the shapes of both sides, unless a value called `what` ("tensor 'x'") has the type
-/// of an input, and its shape but for axes of extent 1, or samples that are flat. `samples`, if
-/// given, is how many there are where the first axis counts them, in the place of the entry's
-/// batch.
-Status checkInput(const EntryInfo &entry, const ValueInfo &input, std::string_view what,
-                  const TensorType &found, std::optional<uint64_t> samples = {});
-
 /// The arrays as a batch of an entry: an array for each of its inputs, but for the count of valid
 /// samples. Fails with InvalidArgument where one is missing, unknown, twice there or of another
 /// type.

@@ -419,7 +419,7 @@ bool Trainer::checkpointDue(uint64_t step) const {
 Status Trainer::compareReplicas() {
   if (comparedStep == position.step)
     return {};
-  DLC_TRY(compareParameters(ranks(), *state).in(concat("step ", position.step)));
+  DLC_TRY_IN(compareParameters(ranks(), *state), "step ", position.step);
   comparedStep = position.step;
   return {};
 }
@@ -438,13 +438,13 @@ Status Trainer::finishOldest(TrainObserver *observer) {
     Status finished = step->context->finish();
     step->batchSums.clear();
     if (ranks().addsNothing()) {
-      DLC_TRY(std::move(finished).in(concat("step ", position.step + 1)));
+      DLC_TRY_IN(std::move(finished), "step ", position.step + 1);
       continue;
     }
     // A loss that is not finite says more than the gradients that it makes so.
     if (finished.code() == StatusCode::Failed && step->batchSums.add(*step->context).ok())
       DLC_TRY(checkLoss(*step));
-    DLC_TRY(std::move(finished).in(concat("step ", position.step + 1)));
+    DLC_TRY_IN(std::move(finished), "step ", position.step + 1);
     DLC_TRY(step->batchSums.add(*step->context));
   }
   if (observer && ranks().ranks() > 1)
@@ -735,8 +735,8 @@ Result<const Batch *> Trainer::fillBatch() {
     if (const ValueInfo &input = entry().inputs[i]; i != entry().validInput)
       arrays.push_back(
           {std::string(input.name), input.type.dtype, input.type.shape, filled[i].data()});
-  DLC_TRY(options.batches.fill(position.epoch, number, arrays)
-              .in(concat("`batches.fill`: batch ", number, " of epoch ", position.epoch)));
+  DLC_TRY_IN(options.batches.fill(position.epoch, number, arrays), "`batches.fill`: batch ", number,
+             " of epoch ", position.epoch);
   return &own;
 }
 

@@ -32,7 +32,7 @@ template <typename Block, typename Body>
 static Status forEachWeight(const State &state, Block weights, Place place, const Body &body) {
   const Plan &plan = state.module()->plan();
   DLC_TRY(checkSize(plan, weights.size()));
-  DLC_TRY(state.device()->checkPlace("the block of weights", weights.data(), place));
+  DLC_TRY_IN(state.device()->checkPlace(weights.data(), place), "the block of weights");
   auto all = [&]() -> Status {
     for (size_t i = 0; i < plan.variables.size(); ++i) {
       if (!isWeight(plan.variables[i]))

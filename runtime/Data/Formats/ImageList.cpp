@@ -46,7 +46,7 @@ Result<PictureFiles> readList(const std::string &path) {
     const size_t length = std::min(rest.find('\n'), rest.size());
     const std::string_view line = withoutBlanksBehind(rest.substr(0, length));
     if (!line.empty())
-      DLC_TRY(readLine(line, files).in(concat(path, ":", number)));
+      DLC_TRY_IN(readLine(line, files), path, ":", number);
     rest.remove_prefix(std::min(length + 1, rest.size()));
   }
   if (files.labels.empty())

@@ -640,7 +640,7 @@ Status CudaDevice::upload(std::byte *to, std::span<const std::byte> source) {
   return waits ? await(stream(), "writing memory") : Status();
 }
 
-Status CudaDevice::checkPlace(std::string_view what, const void *start, Place place) const {
+Status CudaDevice::checkPlace(const void *start, Place place) const {
   if (!start)
     return {};
   cudaPointerAttributes found = {};
@@ -649,13 +649,13 @@ Status CudaDevice::checkPlace(std::string_view what, const void *start, Place pl
     return {};
   const bool isHost = found.type != cudaMemoryTypeDevice;
   if (place == Place::Host)
-    return isHost ? Status()
-                  : invalid(what, " lies on CUDA device ", found.device,
-                            ", and is said to lie on the host");
+    return isHost
+               ? Status()
+               : invalid("lies on CUDA device ", found.device, ", and is said to lie on the host");
   if (isHost)
-    return invalid(what, " lies on the host, and is said to lie on the device");
+    return invalid("lies on the host, and is said to lie on the device");
   return found.device == options.ordinal ? Status()
-                                         : invalid(what, " lies on CUDA device ", found.device,
+                                         : invalid("lies on CUDA device ", found.device,
                                                    ", the run is on device ", options.ordinal);
 }
 

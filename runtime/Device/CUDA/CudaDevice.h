@@ -34,7 +34,7 @@ public:
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                     const EntryInfo &entry) override;
   std::optional<int> ordinal() const override { return options.ordinal; }
-  Status checkPlace(std::string_view what, const void *start, Place place) const override;
+  Status checkPlace(const void *start, Place place) const override;
   Status follow(void *stream) override;
   Status precede(void *stream) override;
   Result<std::vector<CallReport>> probe(std::shared_ptr<const Module> module) override;

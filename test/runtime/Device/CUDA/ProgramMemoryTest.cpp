@@ -228,20 +228,20 @@ TEST_F(ProgramMemoryTest, SaysWhereMemoryLies) {
   };
   EXPECT_EQ(refusal(image.array(), output.output()), "");
   EXPECT_EQ(refusal({"image", DLC_F32, image.shape, onHost.data(), Place::Device}, output.output()),
-            "array 'image' lies on the host, and is said to lie on the device");
+            "array 'image': lies on the host, and is said to lie on the device");
   EXPECT_EQ(refusal({"image", DLC_F32, image.shape, image.data}, output.output()),
-            "array 'image' lies on CUDA device 0, and is said to lie on the host");
+            "array 'image': lies on CUDA device 0, and is said to lie on the host");
   EXPECT_EQ(refusal(other.array(), output.output()),
-            "array 'image' lies on CUDA device 1, the run is on device 0");
+            "array 'image': lies on CUDA device 1, the run is on device 0");
   EXPECT_EQ(refusal(image.array(), {"output", DLC_F32, {1, 4}, onHost.data(), Place::Device}),
-            "array 'output' lies on the host, and is said to lie on the device");
+            "array 'output': lies on the host, and is said to lie on the device");
   ProgramArray<float> block("weights", {68}, DLC_F32);
   const std::span there = std::as_bytes(std::span(block.data, 68));
   EXPECT_EQ(writeWeights(*state, there, Place::Host).message(),
-            "the block of weights lies on CUDA device 0, and is said to lie on the host");
+            "the block of weights: lies on CUDA device 0, and is said to lie on the host");
   EXPECT_EQ(
       state->read(1, std::as_writable_bytes(std::span(onHost).first(4)), Place::Device).message(),
-      "the memory for variable 'linear1.bias' lies on the host, and is said to lie on the device");
+      "the memory for variable 'linear1.bias': lies on the host, and is said to lie on the device");
 
   auto context = Context::create(state, "evaluate").take();
   EXPECT_EQ(context->bind(2, std::as_bytes(std::span(image.data, 1)), Place::Device).message(),
