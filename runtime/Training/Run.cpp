@@ -124,25 +124,8 @@ Status Run::Impl::createTrainer() {
   const PhaseScope loading(*ranks, Phase::Load);
   DLC_TRY(selectEntry(module(), "", DLC_ENTRY_TRAIN).takeStatus());
   DLC_TRY(checkDataParallel(*ranks, module()));
-  const TrainOptions wanted{.epochs = options.epochs,
-                            .steps = options.steps,
-                            .checkpoint = options.checkpoint,
-                            .checkpointEvery = options.checkpointEvery,
-                            .checkRanks = options.checkRanks,
-                            .augmentation = begin.augmentation,
-                            .load = options.load,
-                            .batches = options.batches,
-                            .overrides = options.overrides,
-                            .timeline = options.timeline,
-                            .keep = options.keep,
-                            .saveBest = options.saveBest,
-                            .evaluateEvery = options.evaluateEvery,
-                            .patience = options.patience,
-                            .minDelta = options.minDelta,
-                            .patienceMetric = options.patienceMetric,
-                            .timeLimit = options.timeLimit};
-  DLC_TRY_ASSIGN(created,
-                 Trainer::create(begin.state, begin.train, begin.test, wanted, begin.progress));
+  DLC_TRY_ASSIGN(created, Trainer::create(begin.state, begin.train, begin.test, options,
+                                          begin.augmentation, begin.progress));
   DLC_TRY(created->restore(begin.metadata).in(options.checkpoint));
   trainer = std::move(created);
   if (trainer->testEvaluator())

@@ -24,12 +24,11 @@ uint64_t epochsOf(const Plan &plan, const std::optional<uint64_t> &wanted) {
   return wanted.value_or(1);
 }
 
-Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
-                                                 std::shared_ptr<const Dataset> train,
-                                                 std::shared_ptr<const Dataset> test,
-                                                 const TrainOptions &options,
-                                                 const TrainingProgress &start) {
-  std::unique_ptr<Trainer> trainer(new Trainer(std::move(state), options));
+Result<std::unique_ptr<Trainer>>
+Trainer::create(std::shared_ptr<State> state, std::shared_ptr<const Dataset> train,
+                std::shared_ptr<const Dataset> test, const RunOptions &options,
+                const Augmentation &augmentation, const TrainingProgress &start) {
+  std::unique_ptr<Trainer> trainer(new Trainer(std::move(state), options, augmentation));
   const Plan &plan = trainer->state->module()->plan();
   trainer->position = start;
   trainer->countsRanks = trainer->ranks().ranks() > 1;
@@ -40,7 +39,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<State> state,
   DLC_TRY(trainer->openData(std::move(train)));
   if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
     DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test), options.load,
-                                                options.augmentation.test));
+                                                augmentation.test));
     trainer->evaluator = std::move(evaluator);
     trainer->evaluator->setTimeline(options.timeline);
   }
@@ -59,8 +58,8 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
     return checkEpochLength();
   }
   const Shard shard{.rank = ranks().rank(), .ranks = ranks().ranks(), .even = true};
-  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard, options.load,
-                                              options.augmentation.train));
+  DLC_TRY_ASSIGN(created,
+                 BatchLoader::create(entry(), train, shard, options.load, augmentation.train));
   loader = std::move(created);
   if (train->isSequence())
     for (const ValueInfo &input : entry().inputs)
@@ -612,7 +611,7 @@ Metadata Trainer::checkpointMetadata() const {
   Metadata metadata = toMetadata(position);
   metadata["graph_hash"] = state->module()->graphHash();
   if (loader)
-    metadata["augment"] = options.augmentation.text;
+    metadata["augment"] = augmentation.text;
   if (countsRanks)
     metadata["ranks"] = std::to_string(ranks().ranks());
   for (const Step &step : steps)

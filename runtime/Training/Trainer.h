@@ -15,7 +15,7 @@
 #ifndef DLC_RUNTIME_TRAINING_TRAINER_H
 #define DLC_RUNTIME_TRAINING_TRAINER_H
 
-#include "dlc/data.h"
+#include "dlc/run.h"
 #include "runtime/Collectives/Transport.h"
 #include "runtime/Data/Augment/Transforms.h"
 #include "runtime/Device/CPU/HostMemory.h"
@@ -34,40 +34,6 @@
 
 namespace dlc::runtime {
 
-struct TrainOptions {
-  /// Epochs in all, those before a resumption included; none: the module's setting, or 1.
-  std::optional<uint64_t> epochs = {};
-  /// At most so many batches in this call.
-  std::optional<uint64_t> steps = {};
-  /// File to write after each epoch and at the end; empty: none.
-  std::string checkpoint = {};
-  /// Write it each so many batches as well; 0: not.
-  uint64_t checkpointEvery = 0;
-  /// Compare the parameters of all ranks each so many batches; 0: before checkpoints alone.
-  uint64_t checkRanks = 0;
-  /// What happens to images of training and test data.
-  Augmentation augmentation = {};
-  LoadOptions load = {};
-  /// Batches of the program's, in the place of a dataset's.
-  Batches batches = {};
-  /// Scalars set by the user, by name.
-  std::map<std::string, double> overrides = {};
-  /// Where what happens is noted; null: nowhere. It outlives the trainer.
-  Timeline *timeline = nullptr;
-  /// How many checkpoints stay, the last one included; see KeptCheckpoints.h.
-  uint64_t keep = 1;
-  /// The metric by which one is the best, see watchedMetric(); empty: none is.
-  std::string saveBest = {};
-  /// Batches between evaluations within an epoch; 0: none.
-  uint64_t evaluateEvery = 0;
-  /// Evaluations without a better value of a metric that the run goes on for; 0: any number.
-  uint64_t patience = 0;
-  double minDelta = 0;
-  std::string patienceMetric = {};
-  /// Seconds of a call of run(); 0: any number.
-  double timeLimit = 0;
-};
-
 /// Those that are trained in all: `wanted`, or the module's setting, or 1.
 uint64_t epochsOf(const Plan &plan, const std::optional<uint64_t> &wanted);
 
@@ -75,12 +41,11 @@ class Trainer {
 public:
   /// Fails before the first step if there can be no checkpoint. `train` may be null, where batches
   /// are the program's, and `test`. `start` continues where a checkpoint left off; the State holds
-  /// its variables already.
-  static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<State> state,
-                                                 std::shared_ptr<const Dataset> train,
-                                                 std::shared_ptr<const Dataset> test,
-                                                 const TrainOptions &options,
-                                                 const TrainingProgress &start);
+  /// its variables already. What `augment` says, or a checkpoint, is in `augmentation`.
+  static Result<std::unique_ptr<Trainer>>
+  create(std::shared_ptr<State> state, std::shared_ptr<const Dataset> train,
+         std::shared_ptr<const Dataset> test, const RunOptions &options,
+         const Augmentation &augmentation, const TrainingProgress &start);
 
   /// Restores what a checkpoint's metadata holds beside the progress: the sums of an epoch that is
   /// not complete, so that its report will be, and what plateaus and the best have seen. Empty: the
@@ -133,8 +98,9 @@ public:
 private:
   struct Step;
   struct StartedBatch;
-  Trainer(std::shared_ptr<State> state, TrainOptions options)
-      : state(std::move(state)), options(std::move(options)) {}
+  Trainer(std::shared_ptr<State> state, RunOptions options, Augmentation augmentation)
+      : state(std::move(state)), options(std::move(options)),
+        augmentation(std::move(augmentation)) {}
   Status prepareSteps();
   Status applyOverrides();
   Status openData(std::shared_ptr<const Dataset> train);
@@ -218,7 +184,8 @@ private:
   };
 
   std::shared_ptr<State> state;
-  TrainOptions options;
+  RunOptions options;
+  Augmentation augmentation;
   std::vector<Step> steps;
   std::vector<Rate> rates;
   std::deque<StartedBatch> inFlight;

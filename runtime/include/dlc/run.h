@@ -37,7 +37,7 @@ namespace dlc::runtime {
 
 struct RunOptions {
   /// What dlc wrote.
-  std::string module;
+  std::string module = {};
   DeviceOptions device = {};
 
   /// Training and test data as openDataset() takes them; empty: none, or the following.

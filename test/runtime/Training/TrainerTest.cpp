@@ -49,7 +49,7 @@ struct Training {
         .take();
   }
 
-  Status train(const std::shared_ptr<State> &state, const TrainOptions &options, bool resume,
+  Status train(const std::shared_ptr<State> &state, const RunOptions &options, bool resume,
                TrainObserver &observer, bool tests = true) {
     TrainingProgress start;
     start.seed = state->seed();
@@ -59,9 +59,9 @@ struct Training {
       start = progressFrom(metadata).take();
     }
     const std::string data = "idx:" + folder.root();
-    auto trainer =
-        Trainer::create(state, openDataset(data, Split::Train).take(),
-                        tests ? openDataset(data, Split::Test).take() : nullptr, options, start);
+    auto trainer = Trainer::create(state, openDataset(data, Split::Train).take(),
+                                   tests ? openDataset(data, Split::Test).take() : nullptr, options,
+                                   {}, start);
     if (!trainer.ok())
       return trainer.takeStatus();
     if (Status restored = (*trainer)->restore(metadata); !restored.ok())
@@ -108,8 +108,8 @@ static std::vector<std::byte> weightsAfter(std::vector<dlc_schedule_part> parts,
     EXPECT_TRUE(run.train(state,
                           {.epochs = 2,
                            .steps = steps,
-                           .checkpoint = path,
-                           .overrides = {{"optimizer.learning_rate", rate}}},
+                           .overrides = {{"optimizer.learning_rate", rate}},
+                           .checkpoint = path},
                           &steps != pieces.data(), observer)
                     .ok());
   }
@@ -262,7 +262,7 @@ TEST(Trainer, StopsAtALossThatIsNoNumber) {
   const auto good = readFile(path);
   Status status =
       run.train(run.freshState(),
-                {.epochs = 5, .checkpoint = path, .overrides = {{"optimizer.learning_rate", 1e30}}},
+                {.epochs = 5, .overrides = {{"optimizer.learning_rate", 1e30}}, .checkpoint = path},
                 true, observer);
   EXPECT_EQ(status.code(), StatusCode::Failed);
   EXPECT_NE(std::string(status.message()).find("entry 'train_step': the loss is"),
@@ -310,7 +310,7 @@ TEST(Trainer, GoesOnWithoutACheckpoint) {
   observer.behind = 1;
   observer.back = 2;
   std::filesystem::create_directory(observer.folder);
-  const TrainOptions options{
+  const RunOptions options{
       .epochs = 5, .steps = 10, .checkpoint = observer.folder + "/c", .checkpointEvery = 2};
   Status status = run.train(run.freshState(), options, false, observer);
   EXPECT_EQ(status.code(), StatusCode::Io);
@@ -363,7 +363,7 @@ TEST(Trainer, GoesOnWhileACheckpointIsWritten) {
   observer.from = 8;
   observer.content.resize(expected.size());
   ASSERT_EQ(mkfifo(observer.path.c_str(), 0600), 0);
-  const TrainOptions options{
+  const RunOptions options{
       .epochs = 5, .steps = 8, .checkpoint = observer.path, .checkpointEvery = 5};
   const Status status = run.train(run.freshState(), options, false, observer);
   EXPECT_TRUE(status.ok()) << status.message();
@@ -380,10 +380,10 @@ TEST(Trainer, SavesNothingThatIsNotFinite) {
       run.train(run.freshState(), {.epochs = 5, .steps = 6, .checkpoint = path}, false, observer)
           .ok());
   const auto good = readFile(path);
-  const TrainOptions options{.epochs = 5,
-                             .steps = 1,
-                             .checkpoint = path,
-                             .overrides = {{"optimizer.learning_rate", 1e300}}};
+  const RunOptions options{.epochs = 5,
+                           .steps = 1,
+                           .overrides = {{"optimizer.learning_rate", 1e300}},
+                           .checkpoint = path};
   Status status = run.train(run.freshState(), options, true, observer);
   EXPECT_EQ(status.code(), StatusCode::Failed);
   EXPECT_EQ(status.message(), "step 7: the parameter 'linear1.weight' holds a number that is not "
@@ -400,8 +400,8 @@ TEST(Trainer, StopsAtAnEvaluationThatIsNoNumber) {
       run.train(run.freshState(), {.epochs = 5, .steps = 11, .checkpoint = path}, false, observer)
           .ok());
   const auto good = readFile(path);
-  const TrainOptions options{
-      .epochs = 5, .checkpoint = path, .overrides = {{"optimizer.learning_rate", 1e36}}};
+  const RunOptions options{
+      .epochs = 5, .overrides = {{"optimizer.learning_rate", 1e36}}, .checkpoint = path};
   Status status = run.train(run.freshState(), options, true, observer);
   EXPECT_EQ(status.code(), StatusCode::Failed);
   EXPECT_EQ(observer.losses.size(), 12u);

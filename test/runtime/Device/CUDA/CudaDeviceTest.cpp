@@ -281,7 +281,7 @@ TEST_F(CudaDeviceTest, TrainsOneBatchAhead) {
     auto trainer =
         Trainer::create(
             state, openDataset(data, Split::Train).take(), openDataset(data, Split::Test).take(),
-            {.epochs = 2, .checkpoint = folder.path("checkpoint"), .checkpointEvery = 5},
+            {.epochs = 2, .checkpoint = folder.path("checkpoint"), .checkpointEvery = 5}, {},
             {.seed = 1})
             .take();
     EXPECT_TRUE(trainer->run(observer).ok());

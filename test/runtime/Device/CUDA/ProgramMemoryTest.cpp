@@ -81,7 +81,7 @@ protected:
   std::vector<float> valuesOf(bool there) {
     std::vector<float> values;
     auto state = makeState();
-    auto trainer = Trainer::create(state, nullptr, nullptr, {}, {}).take();
+    auto trainer = Trainer::create(state, nullptr, nullptr, {}, {}, {}).take();
     ProgramArray<float> image("image", {8, 1, 4, 4}, DLC_F32);
     ProgramArray<int32_t> label("label", {8}, DLC_I32);
     for (size_t step = 0; step < 6; ++step) {
@@ -183,7 +183,7 @@ TEST_F(ProgramMemoryTest, TrainsOnMemoryOfTheDevice) {
 // The classes of samples on the device are checked as those of the host's.
 TEST_F(ProgramMemoryTest, ChecksClassesOfTheDevice) {
   auto state = makeState();
-  auto trainer = Trainer::create(state, nullptr, nullptr, {}, {}).take();
+  auto trainer = Trainer::create(state, nullptr, nullptr, {}, {}, {}).take();
   ProgramArray<float> image("image", {8, 1, 4, 4}, DLC_F32);
   ProgramArray<int32_t> label("label", {8}, DLC_I32);
   image.fill(someImages(8, 1), stream);
