@@ -27,10 +27,25 @@ class random:
         return Array("<i8", "q", [size], [generator.randrange(high) for _ in range(size)])
 
 
+def numbers(rows):
+    """Those of lists in lists, row by row."""
+    return [number for row in rows for number in numbers(row)] if isinstance(rows, list) else [rows]
+
+
+def array(rows):
+    shape, first = [], rows
+    while isinstance(first, list):
+        shape.append(len(first))
+        first = first[0]
+    values = numbers(rows)
+    return Array("<i8", "q", shape, values) if all(isinstance(value, int) for value in values) else Array("<f8", "d", shape, values)
+
+
 def savez(file, **arrays):
     with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            header = f"{{'descr': '{array.descr}', 'fortran_order': False, 'shape': {array.shape}, }}"
+        for name, value in arrays.items():
+            held = array(value) if isinstance(value, list) else value
+            header = f"{{'descr': '{held.descr}', 'fortran_order': False, 'shape': {held.shape}, }}"
             header += " " * (-(len(header) + 11) % 64) + "\n"
-            data = struct.pack(f"<{len(array.values)}{array.code}", *array.values)
+            data = struct.pack(f"<{len(held.values)}{held.code}", *held.values)
             archive.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
