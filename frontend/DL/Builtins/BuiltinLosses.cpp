@@ -226,9 +226,75 @@ static Tensor onClasses(Call &call, const Labels &labels, Settings... settings) 
                               labels.numbers, labels.axis, settings...));
 }
 
+/// The label, class numbers or probabilities; null after an error.
+static const Tensor *readLabel(Call &call) {
+  const Tensor *label = call.value("label").getIf<Tensor>();
+  if (label &&
+      (isFloat(label->dtype()) || label->dtype() == DType::I32 || label->dtype() == DType::I64))
+    return label;
+  call.fail("label", "'label' expects an i32 or i64 tensor, found " + describe(call.value("label")),
+            label ? "cast it with i32(...)" : "");
+  return nullptr;
+}
+
+/// Whether probabilities are of the logits' type and batch, which is not their `axis`; false after
+/// an error.
+static bool fitProbabilities(Call &call, const Tensor &target, int64_t axis) {
+  const Tensor &logits = call.tensor("logits");
+  if (!call.checkNotBatch(logits, {axis}, call.rangeOf("logits")))
+    return false;
+  if (target.type() != logits.type() || target.batch != logits.batch) {
+    call.fail("label",
+              "probabilities " + describe(target.type()) + " do not fit logits " +
+                  describe(logits.type()),
+              target.rank() < logits.rank() ? "class numbers are integers, such as i32[N]" : "");
+    return false;
+  }
+  if (call.isNone("ignore"))
+    return true;
+  call.fail("ignore", "'ignore' is a class number, the label " + describe(target.type()) +
+                          " has probabilities");
+  return false;
+}
+
+/// One value a sample, made of logits and probabilities.
+static Tensor ofProbabilities(Call &call, const Tensor &target, int64_t axis,
+                              mlir::Value perSample) {
+  const Tensor &logits = call.tensor("logits");
+  BatchAxis batch = logits.batch;
+  if (batch.axis > axis)
+    --batch.axis;
+  return call.make(perSample, batch, {&logits, &target});
+}
+
+/// As onClasses(): the class of probabilities is that of the first of the largest.
+template <typename Op, typename... Settings>
+static Value onLargest(Call &call, const Tensor &target, int64_t axis, Settings... settings) {
+  const Tensor &logits = call.tensor("logits");
+  if (!fitProbabilities(call, target, axis))
+    return Poison{};
+  if (logits.shape()[axis] == 0)
+    return call.fail("logits", call.label + " expects classes along axis " + llvm::Twine(axis) +
+                                   ", found " + describe(logits.type()));
+  mlir::Value correct =
+      Op::create(call.entry().builder, call.location(), logits.value,
+                 largestIndex(call, target.value, axis), uint64_t(axis), settings...);
+  return applyReduction(call, ofProbabilities(call, target, axis, correct),
+                        call.string("reduction"));
+}
+
 static Value buildAccuracy(Call &call) {
+  const Tensor *label = readLabel(call);
+  if (!label)
+    return Poison{};
+  if (isFloat(label->dtype())) {
+    int64_t axis;
+    return call.axis("axis", call.tensor("logits"), axis)
+               ? onLargest<dl::AccuracyOp>(call, *label, axis)
+               : Poison{};
+  }
   Labels labels;
-  auto axis = classAxis(call, call.tensor("logits"), call.tensor("label"));
+  auto axis = classAxis(call, call.tensor("logits"), *label);
   if (!axis || !labels.read(call, *axis))
     return Poison{};
   return applyReduction(call, labels, onClasses<dl::AccuracyOp>(call, labels),
@@ -236,12 +302,16 @@ static Value buildAccuracy(Call &call) {
 }
 
 static Value buildTopAccuracy(Call &call) {
-  const Tensor &logits = call.tensor("logits"), &label = call.tensor("label");
+  const Tensor &logits = call.tensor("logits"), *label = readLabel(call);
+  if (!label)
+    return Poison{};
   constexpr int64_t axis = 1;
   llvm::SmallVector<int64_t> shape(logits.shape());
-  if (logits.rank() < 2 || llvm::ArrayRef<int64_t>(without(shape, axis)) != label.shape())
+  const bool areProbabilities = isFloat(label->dtype());
+  if (logits.rank() < 2 ||
+      (!areProbabilities && llvm::ArrayRef<int64_t>(without(shape, axis)) != label->shape()))
     return call.fail("label",
-                     "labels " + describe(label.type()) + " do not fit logits " +
+                     "labels " + describe(label->type()) + " do not fit logits " +
                          describe(logits.type()) + " with classes on axis 1",
                      logits.rank() < 2 ? "" : hintForColumn(call, logits, axis));
   if (call.integer("k") < 1)
@@ -252,6 +322,8 @@ static Value buildTopAccuracy(Call &call) {
                      "'k' is below the number of classes, which is " + llvm::Twine(classes) +
                          ", found " + llvm::Twine(call.integer("k")),
                      "the label is always among all of them");
+  if (areProbabilities)
+    return onLargest<dl::TopAccuracyOp>(call, *label, axis, uint64_t(call.integer("k")));
   Labels labels;
   if (!labels.read(call, axis))
     return Poison{};
@@ -273,18 +345,8 @@ static std::optional<double> readSmoothing(Call &call) {
 static Value buildProbabilities(Call &call, const Tensor &target) {
   const Tensor &logits = call.tensor("logits");
   int64_t axis;
-  if (!call.axis("axis", logits, axis) ||
-      !call.checkNotBatch(logits, {axis}, call.rangeOf("logits")))
+  if (!call.axis("axis", logits, axis) || !fitProbabilities(call, target, axis))
     return Poison{};
-  if (target.type() != logits.type() || target.batch != logits.batch)
-    return call.fail("label",
-                     "probabilities " + describe(target.type()) + " do not fit logits " +
-                         describe(logits.type()),
-                     target.rank() < logits.rank() ? "class numbers are integers, such as i32[N]"
-                                                   : "");
-  if (!call.isNone("ignore"))
-    return call.fail("ignore", "'ignore' is a class number, the label " + describe(target.type()) +
-                                   " has probabilities");
   auto smoothing = readSmoothing(call);
   if (!smoothing)
     return Poison{};
@@ -303,11 +365,7 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
   }
   mlir::Value value =
       dl::ProbabilityCrossEntropyOp::create(b.builder, b.loc, logits.value, expected, axis);
-  BatchAxis batch = logits.batch;
-  if (batch.axis > axis)
-    --batch.axis;
-  return applyReduction(call, call.make(value, batch, {&logits, &target}),
-                        call.string("reduction"));
+  return applyReduction(call, ofProbabilities(call, target, axis, value), call.string("reduction"));
 }
 
 /// Each class's logarithm by the weight of that class, those of the label and, for smoothing, of
@@ -340,13 +398,11 @@ static void warnActivation(Call &call, llvm::StringRef inside) {
 
 static Value buildSoftmaxCrossEntropy(Call &call) {
   warnActivation(call, "softmax");
-  const Tensor *label = call.value("label").getIf<Tensor>();
-  if (label && isFloat(label->dtype()))
+  const Tensor *label = readLabel(call);
+  if (!label)
+    return Poison{};
+  if (isFloat(label->dtype()))
     return buildProbabilities(call, *label);
-  if (!label || (label->dtype() != DType::I32 && label->dtype() != DType::I64))
-    return call.fail("label",
-                     "'label' expects an i32 or i64 tensor, found " + describe(call.value("label")),
-                     label ? "cast it with i32(...)" : "");
   auto smoothing = readSmoothing(call);
   Labels labels;
   auto axis = smoothing ? classAxis(call, call.tensor("logits"), *label) : std::nullopt;
@@ -674,9 +730,10 @@ std::vector<Builtin> lossBuiltins() {
            {a, {"b", K::FloatTensor}, {"sign", K::Tensor}, {"margin", K::Number, 0}},
            buildCosineEmbedding),
       metric("accuracy", "share of samples whose largest logit is the label's",
-             {logits, index, axis, ignore, reduction}, buildAccuracy),
+             {logits, {"label", K::Any}, axis, ignore, reduction}, buildAccuracy),
       metric("top_k_accuracy", "share of samples whose label is among the k largest logits",
-             {logits, index, {"k", K::Integer, 5}, ignore, reduction}, buildTopAccuracy),
+             {logits, {"label", K::Any}, {"k", K::Integer, 5}, ignore, reduction},
+             buildTopAccuracy),
       metric("binary_accuracy", "share of right yes or no answers",
              {logits, {"target", K::Any}, {"threshold", K::Number, 0}, reduction},
              buildBinaryAccuracy),

@@ -74,6 +74,10 @@ def expected():
     values["one_hot"] = [float(i == label) for label in LABEL for i in range(8)]
     values["smoothed"] = [-0.9 * row[label] - 0.1 * sum(row) / 8 for row, label in zip(logs, LABEL)]
     values["probabilities"] = [-sum(t * v for t, v in zip(other, row)) for row, other in zip(logs, TARGET)]
+    largest = lambda row: row.index(max(row))
+    values["likely"] = [1.0 for row in X]
+    values["unlikely"] = [float(largest(row) == largest(other)) for row, other in zip(X, TARGET)]
+    values["likely3"] = [float(sum(v > row[largest(other)] for v in row) < 3) for row, other in zip(X, TARGET)]
     values["top3"] = [float(sum(v > row[label] for v in row) < 3) for row, label in zip(X, LABEL)]
     values["layer_norm"] = [1.5 * v + 0.25 for row in X for v in normal(row)]
     values["axes_norm"] = [v for row in X for v in normal(row)]

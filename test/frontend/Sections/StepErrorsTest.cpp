@@ -432,6 +432,26 @@ R"dl(test.dl:2:41: error: probabilities f32[4, 3, 8, 8] do not fit logits f32[4,
   y = softmax_cross_entropy(flatten(x), x)
                                         ^
 )dl", {}},
+{"AccuracyOfOtherProbabilities", R"dl(y = accuracy(flatten(x), x))dl",
+R"dl(test.dl:2:28: error: probabilities f32[4, 3, 8, 8] do not fit logits f32[4, 192]
+  y = accuracy(flatten(x), x)
+                           ^
+)dl", {}},
+{"AccuracyIgnoresNoProbabilities", R"dl(y = accuracy(flatten(x), flatten(x), ignore=7))dl",
+R"dl(test.dl:2:47: error: 'ignore' is a class number, the label f32[4, 192] has probabilities
+  y = accuracy(flatten(x), flatten(x), ignore=7)
+                                              ^
+)dl", {}},
+{"AccuracyOfTruths", R"dl(y = accuracy(flatten(x), flatten(x) > 0))dl",
+R"dl(test.dl:2:28: error: 'label' expects an i32 or i64 tensor, found the tensor bool[4, 192]
+  y = accuracy(flatten(x), flatten(x) > 0)
+                           ^~~~~~~~~~~~~~ cast it with i32(...)
+)dl", {}},
+{"TopKOfOtherProbabilities", R"dl(y = top_k_accuracy(flatten(x), x, k=3))dl",
+R"dl(test.dl:2:34: error: probabilities f32[4, 3, 8, 8] do not fit logits f32[4, 192]
+  y = top_k_accuracy(flatten(x), x, k=3)
+                                 ^
+)dl", {}},
 {"TopKOfZero", R"dl(y = top_k_accuracy(flatten(x), argmax(flatten(x), 1), k=0))dl",
 R"dl(test.dl:2:59: error: 'k' is 1 or more, found 0
   y = top_k_accuracy(flatten(x), argmax(flatten(x), 1), k=0)
