@@ -4,6 +4,7 @@
 #include "runtime/Core/File.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/ArrayDataset.h"
+#include "runtime/Data/BytePairDataset.h"
 #include "runtime/Data/CifarDataset.h"
 #include "runtime/Data/Formats/ImageFolder.h"
 #include "runtime/Data/Formats/ImageList.h"
@@ -59,6 +60,7 @@ constexpr Format formats[] = {
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
     {"words:", oneFile, hasBoth, openText<TextUnit::Words>, testText},
+    {"bpe:", bytePairFiles, hasBytePairSplit, openAll<openBytePairDataset>, testText},
     {"tokens:", tokenFiles, hasTokenSplit, openAll<openTokenDataset>, "file val.bin"}};
 
 /// The format that `description` begins with, if a path follows.
@@ -159,7 +161,7 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
   return invalid(
       "data '", description,
       "': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, npz:FILE, "
-      "text:FILE, words:FILE or tokens:FILE",
+      "text:FILE, words:FILE, bpe:FILE or tokens:FILE",
       hint);
 }
 

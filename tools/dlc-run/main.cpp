@@ -62,7 +62,7 @@ struct CommandLine {
 };
 
 constexpr const char *dataText =
-    "idx: cifar: images:DIR, list: npz: safetensors: text: words: tokens:FILE";
+    "idx: cifar: images: list: npz: safetensors: text: words: bpe: tokens:";
 
 constexpr const char *inferDataText = "idx: cifar: images:DIR, list: npz: safetensors:FILE";
 

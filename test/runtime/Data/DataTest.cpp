@@ -92,7 +92,7 @@ TEST(Idx, OpensAFolder) {
             std::string::npos);
   EXPECT_EQ(openDataset("csv:x", Split::Train).status().message(),
             "data 'csv:x': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, "
-            "npz:FILE, text:FILE, words:FILE or tokens:FILE");
+            "npz:FILE, text:FILE, words:FILE, bpe:FILE or tokens:FILE");
   writeSmallData(folder.root(), 40, 20);
   auto train = openDataset("idx:" + folder.root(), Split::Train);
   ASSERT_TRUE(train.ok()) << train.status().message();
@@ -426,7 +426,7 @@ TEST(Text, SaysWhatIsWrong) {
       std::string(openDataset(path, Split::Train).status().message()),
       "data '" + path +
           "': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, npz:FILE, "
-          "text:FILE, words:FILE or tokens:FILE; did you mean 'text:" +
+          "text:FILE, words:FILE, bpe:FILE or tokens:FILE; did you mean 'text:" +
           path + "'?");
 }
 
