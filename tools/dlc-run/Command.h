@@ -100,6 +100,14 @@ struct InferFlags : RunFlags {
   std::optional<uint64_t> steps;
 };
 
+struct SampleFlags : RunFlags {
+  std::string entry, checkpoint, data, prompt;
+  /// Characters, words or tokens to draw.
+  uint64_t length = 200;
+  double temperature = 1;
+  uint64_t topK = 0;
+};
+
 struct ExportFlags {
   std::string module, checkpoint, save;
 };
@@ -175,6 +183,8 @@ Status checkLaunch(const LaunchFlags &flags);
 Result<bool> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
+/// Draws a text from a language model.
+Status sample(const SampleFlags &flags);
 /// Writes the weights of a checkpoint alone.
 Status exportWeights(const ExportFlags &flags);
 Status bench(const BenchFlags &flags);

@@ -22,6 +22,7 @@ struct CommandLine {
   TrainFlags train;
   EvalFlags eval;
   InferFlags infer;
+  SampleFlags sample;
   ExportFlags exported;
   BenchFlags bench;
   SimulateFlags simulate;
@@ -32,8 +33,8 @@ struct CommandLine {
   LaunchFlags launch;
   LinkFlags link;
   std::string probedModule;
-  CLI::App *trainCommand, *evalCommand, *inferCommand, *exportCommand, *benchCommand,
-      *inspectCommand, *stepCommand, *simulateCommand, *checkCommand, *deviceCommand,
+  CLI::App *trainCommand, *evalCommand, *inferCommand, *sampleCommand, *exportCommand,
+      *benchCommand, *inspectCommand, *stepCommand, *simulateCommand, *checkCommand, *deviceCommand,
       *launchCommand, *linkCommand;
 
   CommandLine();
@@ -47,6 +48,7 @@ struct CommandLine {
   CLI::App *addRunning(const char *name, const char *description, RunFlags &flags);
   void addTrain();
   void addInfer();
+  void addSample();
   void addExport();
   void addBench();
   void addSimulate();
@@ -63,6 +65,8 @@ struct CommandLine {
 
 constexpr const char *dataText =
     "idx: cifar: images: list: npz: safetensors: text: words: bpe: tokens:";
+
+constexpr const char *sampleDataText = "text: words: bpe:FILE of the training, for its numbers";
 
 constexpr const char *inferDataText = "idx: cifar: images:DIR, list: npz: safetensors:FILE";
 
@@ -308,6 +312,34 @@ void CommandLine::addInfer() {
       ->check(wholeNumber(1));
 }
 
+void CommandLine::addSample() {
+  sampleCommand = addRunning("sample", "draw a text from a language model, as it goes on", sample);
+  sampleCommand->get_option("--seed")->description("seed of the draws; default: 0");
+  sampleCommand
+      ->add_option("--checkpoint", sample.checkpoint, "weights to use; default: initial values")
+      ->type_name("FILE")
+      ->check(fileName());
+  sampleCommand->add_option("--data", sample.data, sampleDataText)->required()->type_name("DATA");
+  sampleCommand
+      ->add_option("--prompt", sample.prompt, "what the text begins with; default: a line's end")
+      ->type_name("TEXT");
+  sampleCommand
+      ->add_option("--length", sample.length, "characters, words or tokens to draw; default: 200")
+      ->type_name("N")
+      ->check(wholeNumber(1));
+  sampleCommand
+      ->add_option("--temperature", sample.temperature,
+                   "scores are divided by it; 0: the likeliest each time; default: 1")
+      ->type_name("T")
+      ->check(realNumber(0, 1e6));
+  sampleCommand
+      ->add_option("--top-k", sample.topK, "draw among the K likeliest; default: among all")
+      ->type_name("K")
+      ->check(wholeNumber(1));
+  sampleCommand->add_option("--entry", sample.entry, "entry to run; default: the first that infers")
+      ->type_name("NAME");
+}
+
 void CommandLine::addExport() {
   exportCommand = add("export", "write the weights of a checkpoint alone, for other programs");
   exportCommand->add_option("module", exported.module, "module that dlc wrote")
@@ -541,6 +573,7 @@ CommandLine::CommandLine() {
              "test: and transforms of images, or @FILE; default: the checkpoint's");
   addRanks(evalCommand, eval);
   addInfer();
+  addSample();
   addExport();
   addBench();
   addSimulate();
@@ -579,6 +612,7 @@ std::string advise(const std::string &word) {
       {"version", "did you mean '--version'?"},
       {"test", "did you mean 'eval'?"},
       {"predict", "did you mean 'infer'?"},
+      {"generate", "did you mean 'sample'?"},
       {"compile", "dlc MODEL.dl compiles"}};
   if (auto it = known.find(word); it != known.end())
     return it->second;
@@ -627,6 +661,8 @@ Status CommandLine::runHere() {
     return tool::evaluate(eval);
   if (*inferCommand)
     return tool::infer(infer);
+  if (*sampleCommand)
+    return tool::sample(sample);
   if (*exportCommand)
     return tool::exportWeights(exported);
   if (*benchCommand)
