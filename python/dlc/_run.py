@@ -74,9 +74,8 @@ class Run:
     Arguments:
       module             what dlc wrote
       data               training data: a dict with an array for each input, the first axis counting samples, which are kept alive, and
-                         converted as those of files are (u8 to floats in [0, 1]); or a description, which has test data as well: "idx:DIR",
-                         "cifar:DIR", "images:DIR", "list:FILE", "safetensors:FILE", "npz:FILE", "text:FILE", "words:FILE", "bpe:FILE",
-                         "tokens:FILE"; or
+                         converted as those of files are (u8 to floats in [0, 1]); or a description, which has test data as well, as
+                         dlc-run's --data: "images:DIR" or "npz:FILE" (docs/formats.md has them all); or
                          batches: an iterable of dicts of arrays, begun anew with each epoch, or a function of (epoch, batch, inputs), which
                          fills the arrays of the dict `inputs` or returns a dict of others
       test               test data: a dict or a description

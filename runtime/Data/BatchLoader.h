@@ -39,7 +39,7 @@ struct Batch {
 /// One pass over a dataset.
 struct Pass {
   /// With a seed the order is shuffled. It and the epoch decide what transforms draw.
-  std::optional<uint64_t> seed;
+  std::optional<uint64_t> seed = {};
   uint32_t epoch = 0;
   /// Batches to leave out at the beginning.
   uint64_t firstBatch = 0;

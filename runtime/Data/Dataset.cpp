@@ -115,6 +115,13 @@ bool isInMemory(const Dataset &dataset) {
   return true;
 }
 
+std::vector<std::string_view> dataFormats() {
+  std::vector<std::string_view> names;
+  for (const Format &format : formats)
+    names.push_back(format.prefix);
+  return names;
+}
+
 bool arePictures(const std::string &description) {
   const Format *format = findFormat(description);
   return format && (format->open == openImageFolder || format->open == openImageList);
@@ -158,11 +165,11 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
                                                           : "text:",
                   description, "'?");
   }
-  return invalid(
-      "data '", description,
-      "': expected idx:DIR, cifar:DIR, images:DIR, list:FILE, safetensors:FILE, npz:FILE, "
-      "text:FILE, words:FILE, bpe:FILE or tokens:FILE",
-      hint);
+  std::string names;
+  for (std::string_view name : dataFormats())
+    addItem(names, name);
+  return invalid("data '", description, "': expected one of ", names, " and a path behind it",
+                 hint);
 }
 
 } // namespace dlc::runtime

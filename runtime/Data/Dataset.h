@@ -18,6 +18,9 @@ Result<const std::byte *> sampleAt(const Dataset &dataset, uint64_t index, size_
 bool isInMemory(const Dataset &dataset, size_t field);
 bool isInMemory(const Dataset &dataset);
 
+/// The formats that a description may begin with, as "idx:".
+std::vector<std::string_view> dataFormats();
+
 /// Whether a description is one of pictures, whose channels are those of an input.
 bool arePictures(const std::string &description);
 

@@ -125,6 +125,12 @@ static const CLI::Option *optionOf(const CLI::App &command, std::string_view mes
   return found;
 }
 
+/// What a help text says, which may have several lines.
+static std::string inOneLine(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 static std::string describe(const CLI::App &root, const CLI::ParseError &error,
                             const Advice &advice) {
   const CLI::App &command = activeCommand(root);
@@ -138,9 +144,9 @@ static std::string describe(const CLI::App &root, const CLI::ParseError &error,
   if (error.get_name() == "RequiredError" && &command == &root && !commandsOf(root).empty())
     return "expected a command: " + join(commandsOf(root));
   if (error.get_name() == "RequiredError" && option)
-    return option->get_name() + " is required: " + option->get_description();
+    return option->get_name() + " is required: " + inOneLine(option->get_description());
   if (error.get_name() == "ArgumentMismatch" && option && option->results().empty())
-    return option->get_name() + " needs a value: " + option->get_description();
+    return option->get_name() + " needs a value: " + inOneLine(option->get_description());
   return message;
 }
 

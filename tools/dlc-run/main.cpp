@@ -2,6 +2,7 @@
 // its flags.
 #include "dlc/version.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/Dataset.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/RunTool.h"
 #include "tools/dlc-run/Command.h"
@@ -63,12 +64,23 @@ struct CommandLine {
   Status runHere();
 };
 
-constexpr const char *dataText =
-    "idx: cifar: images: list: npz: safetensors: text: words: bpe: tokens:";
+/// The formats, in lines of a help text.
+std::string dataText() {
+  constexpr size_t widest = 70;
+  std::string text;
+  size_t begin = 0;
+  for (std::string_view name : dataFormats()) {
+    const bool fits = text.size() - begin + name.size() < widest;
+    if (!text.empty())
+      text += fits ? ' ' : '\n';
+    if (!fits)
+      begin = text.size();
+    text += name;
+  }
+  return text;
+}
 
 constexpr const char *sampleDataText = "text: words: bpe:FILE of the training, for its numbers";
-
-constexpr const char *inferDataText = "idx: cifar: images:DIR, list: npz: safetensors:FILE";
 
 CLI::App *CommandLine::add(const char *name, const char *description) {
   return app.add_subcommand(name, description);
@@ -177,7 +189,7 @@ void addOverride(const std::string &text, std::map<std::string, double> &overrid
 
 void CommandLine::addTrain() {
   trainCommand = addRunning("train", "train a model, evaluating it after each epoch", train);
-  trainCommand->add_option("--data", train.data, dataText)->required()->type_name("DATA");
+  trainCommand->add_option("--data", train.data, dataText())->required()->type_name("DATA");
   trainCommand->add_option("--epochs", train.epochs, "epochs in all; default: the model's")
       ->type_name("N")
       ->check(wholeNumber(1));
@@ -296,7 +308,7 @@ void CommandLine::addInfer() {
   inferCommand->add_option("--save", infer.save, "file for the outputs; default: print them")
       ->type_name("FILE")
       ->check(fileName());
-  inferCommand->add_option("--data", infer.data, "its test samples: " + std::string(inferDataText))
+  inferCommand->add_option("--data", infer.data, "its test samples, in a format of train's")
       ->type_name("DATA")
       ->excludes(inputs);
   inferCommand->callback([this] {
@@ -561,7 +573,7 @@ CommandLine::CommandLine() {
   app.footer("dlc-run COMMAND --help shows a command's flags.");
   addTrain();
   evalCommand = addRunning("eval", "loss and metrics on the test split", eval);
-  evalCommand->add_option("--data", eval.data, dataText)->required()->type_name("DATA");
+  evalCommand->add_option("--data", eval.data, dataText())->required()->type_name("DATA");
   evalCommand
       ->add_option("--checkpoint", eval.checkpoint, "weights to evaluate; default: initial values")
       ->type_name("FILE")

@@ -177,9 +177,8 @@ typedef struct dlc_options {
   int resume;    /* go on where `checkpoint` ends; it must be there */
   int overwrite; /* whether `checkpoint` may be one that is there already, and is replaced */
 
-  /* "idx:DIR", "cifar:DIR", "images:DIR", "list:FILE", "safetensors:FILE", "npz:FILE",
-   * "text:FILE", "words:FILE", "bpe:FILE", "tokens:FILE": training and test data, as dlc-run's
-   * --data; NULL: none, or the following. */
+  /* Training and test data as dlc-run's --data, "images:DIR" or "npz:FILE" (docs/formats.md); NULL:
+   * none, or the following. */
   const char *data;
   /* Training data in the place of `data`: an array for each input of that name, whose first axis
    * counts samples. u8 becomes floats in [0, 1], other types keep their values. Nothing is copied:

@@ -120,13 +120,10 @@ struct LoadOptions {
 
 enum class Split { Train, Test };
 
-/// Opens what `--data` of dlc-run says: "idx:DIR", a folder with files named as MNIST's are;
-/// "cifar:DIR", the binary version of CIFAR; "images:DIR", a folder of pictures for each class;
-/// "list:FILE", lines of a picture's path and the number of its class; "safetensors:FILE" or
-/// "npz:FILE", an array for each input; "text:FILE" or "words:FILE", a text by characters or by
-/// words; "bpe:FILE", one by GPT-2's byte pairs; "tokens:FILE", numbers that a tokenizer wrote. Of
-/// a file of arrays those are read that the inputs of `reader` are called as; without it all.
-/// Pictures have the channels of its input, without it three. A split without samples is an error.
+/// Opens what `--data` of dlc-run says, as "images:DIR" or "npz:FILE"; docs/formats.md has all
+/// formats. Of a file of arrays those are read that the inputs of `reader` are called as; without
+/// it all. Pictures have the channels of its input, without it three. A split without samples is an
+/// error.
 DLC_API Result<std::shared_ptr<const Dataset>>
 openDataset(const std::string &description, Split split, const EntryInfo *reader = nullptr);
 
