@@ -8,6 +8,7 @@
 #include "runtime/Data/CifarDataset.h"
 #include "runtime/Data/Formats/ImageFolder.h"
 #include "runtime/Data/Formats/ImageList.h"
+#include "runtime/Data/Formats/TarShards.h"
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/TextDataset.h"
 #include "runtime/Data/TokenDataset.h"
@@ -25,6 +26,8 @@ struct Format {
                                                  const EntryInfo *reader);
   /// What holds the test data.
   std::string_view tests;
+  /// Pictures, or what may be.
+  bool pictures = false;
 };
 
 /// What is in one file has both splits in it.
@@ -46,16 +49,18 @@ Result<std::shared_ptr<const Dataset>> openText(const std::string &path, Split s
   return openTextDataset(path, unit, split);
 }
 
-constexpr std::string_view testArrays = "arrays test.NAME", testText = "a tenth of the text";
+constexpr std::string_view testArrays = "arrays test.NAME", testText = "a tenth of the text",
+                           testShards = "folder val or test, or shards with that in their names";
 
 constexpr Format formats[] = {
     {"idx:", idxFiles, hasIdxSplit, openAll<openIdxDataset>,
      "files t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"},
     {"cifar:", cifarFiles, hasCifarSplit, openAll<openCifarDataset>,
      "file test_batch.bin or test.bin"},
-    {"images:", imageFolderFiles, hasImageFolderSplit, openImageFolder, "folder val or test"},
+    {"images:", imageFolderFiles, hasImageFolderSplit, openImageFolder, "folder val or test", true},
     {"list:", imageListFiles, hasImageListSplit, openImageList,
-     "file val.txt or test.txt in a folder"},
+     "file val.txt or test.txt in a folder", true},
+    {"tar:", tarFiles, hasTarSplit, openTarShards, testShards, true},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
@@ -124,7 +129,7 @@ std::vector<std::string_view> dataFormats() {
 
 bool arePictures(const std::string &description) {
   const Format *format = findFormat(description);
-  return format && (format->open == openImageFolder || format->open == openImageList);
+  return format && format->pictures;
 }
 
 bool hasSplit(const std::string &description, Split split) {
@@ -160,6 +165,7 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
                   : isImageFolder(description)            ? "images:"
                   : hasFolderOfLists                      ? "list:"
                   : isFolder(description)                 ? "idx:"
+                  : description.ends_with(".tar")         ? "tar:"
                   : description.ends_with(".npz")         ? "npz:"
                   : description.ends_with(".safetensors") ? "safetensors:"
                                                           : "text:",

@@ -2,12 +2,12 @@
 //
 // No tree of it is made: the library's recurses and, where it is destroyed, allocates, which ends
 // the process where there is no memory.
+#include "runtime/Core/JsonEvents.h"
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Safetensors.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace dlc::runtime {
@@ -219,7 +219,7 @@ Status parseSafetensorsHeader(std::string_view text, uint64_t dataStart, uint64_
   if (text.find('\0') != std::string_view::npos)
     return damaged("the header holds a zero byte");
   HeaderReader reader(dataStart, dataBytes, tensors, metadata);
-  if (!json::sax_parse(text, &reader))
+  if (!parseJson(text, reader))
     return reader.takeFailure();
   DLC_TRY(checkDistinct(tensors));
   return checkCoverage(tensors, dataStart, dataBytes);

@@ -27,13 +27,7 @@ class PictureDataset : public Dataset {
 public:
   PictureDataset(PictureFiles files, uint32_t channels, PictureDecoder decode)
       : files(std::move(files)), channels(channels), decode(decode) {
-    fieldList = {
-        {.kind = FieldKind::Image,
-         .dtype = DLC_U8,
-         .shape = {channels, 0, 0},
-         .file = this->files.name,
-         .pictures = true},
-        {.kind = FieldKind::Label, .dtype = DLC_I32, .shape = {}, .file = this->files.name}};
+    fieldList = pictureFields(this->files.name, channels);
   }
   const std::string &name() const override { return files.name; }
   uint64_t size() const override { return files.labels.size(); }
@@ -73,8 +67,9 @@ private:
   std::vector<DatasetField> fieldList;
 };
 
-/// Channels of the first input that images of one or three go to.
-uint32_t channelsFor(const EntryInfo *reader) {
+} // namespace
+
+uint32_t pictureChannels(const EntryInfo *reader) {
   constexpr uint32_t grey = 1, colours = 3;
   if (!reader)
     return colours;
@@ -87,7 +82,14 @@ uint32_t channelsFor(const EntryInfo *reader) {
   return colours;
 }
 
-} // namespace
+std::vector<DatasetField> pictureFields(const std::string &file, uint32_t channels) {
+  return {{.kind = FieldKind::Image,
+           .dtype = DLC_U8,
+           .shape = {channels, 0, 0},
+           .file = file,
+           .pictures = true},
+          {.kind = FieldKind::Label, .dtype = DLC_I32, .shape = {}, .file = file}};
+}
 
 Result<std::shared_ptr<const Dataset>> openPictureFiles(PictureFiles files,
                                                         const EntryInfo *reader) {
@@ -95,7 +97,7 @@ Result<std::shared_ptr<const Dataset>> openPictureFiles(PictureFiles files,
   files.files.shrink();
   files.labels.shrink_to_fit();
   return std::shared_ptr<const Dataset>(
-      std::make_shared<PictureDataset>(std::move(files), channelsFor(reader), decode));
+      std::make_shared<PictureDataset>(std::move(files), pictureChannels(reader), decode));
 }
 
 } // namespace dlc::runtime

@@ -39,6 +39,12 @@ struct PictureFiles {
   std::vector<std::string> classes = {};
 };
 
+/// Channels of the first input that images of one or three go to; three without a reader.
+uint32_t pictureChannels(const EntryInfo *reader);
+
+/// An image and a label, which come from `file`.
+std::vector<DatasetField> pictureFields(const std::string &file, uint32_t channels);
+
 /// A dataset of an image, of as many channels as the input of `reader` takes that images go to, and
 /// a label. Each file is opened when it is read; none is now.
 Result<std::shared_ptr<const Dataset>> openPictureFiles(PictureFiles files,
