@@ -51,7 +51,7 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
                          TransformList transforms)
     : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapped.inputs)),
       mappingNotes(std::move(mapped.notes)), shard(shard), inMemory(isInMemory(*this->dataset)),
-      transforms(std::move(transforms)) {
+      mostBad(options.maxBadRecords), transforms(std::move(transforms)) {
   uint64_t batchBytes = 0;
   for (const MappedInput &each : mapping)
     batchBytes += entry.inputs[each.input].type.logicalBytes();
@@ -147,6 +147,7 @@ Status BatchLoader::start(const Pass &wanted) {
   }
   const uint64_t all = batches(pass.keepPartial);
   batchCount = all - std::min(all, pass.firstBatch);
+  bad.clear();
   begun = taken = released = 0;
   for (Slot &slot : ring)
     slot.filled = 0;
@@ -197,7 +198,30 @@ Result<const Batch *> BatchLoader::next() {
   if (!slot.status.ok())
     return Status(slot.status.code(), slot.status.message());
   ++taken;
+  lock.unlock();
+  DLC_TRY(countBad(slot));
   return static_cast<const Batch *>(&slot.batch);
+}
+
+/// The failure of a damaged sample that is one too many.
+static Status tooManyBad(std::string_view reason, uint64_t most) {
+  return damaged(reason, "; `maxBadRecords` leaves out ", most);
+}
+
+Status BatchLoader::countBad(const Slot &slot) {
+  constexpr size_t mostNamed = 5;
+  for (const auto &[sample, reason] : slot.bad) {
+    bad.insert(sample);
+    if (bad.size() > mostBad)
+      return tooManyBad(reason, mostBad);
+    if (!log || named.size() == mostNamed || !named.insert(sample).second)
+      continue;
+    log(Severity::Warning,
+        concat(reason, "; it is left out",
+               named.size() == mostNamed ? ", as further ones are that have no line of their own"
+                                         : ""));
+  }
+  return {};
 }
 
 /// A field of a sample; one that was read just now is checked as those in memory were.
@@ -296,39 +320,78 @@ void BatchLoader::spread(const MappedInput &mapped, uint64_t row, const std::byt
                 mapped.together * size);
 }
 
-Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
-  Batch &batch = slot.batch;
-  const uint64_t begin = number * entry.batch;
-  const uint64_t valid = std::min<uint64_t>(entry.batch, order.size() - begin);
-  batch.valid = static_cast<int32_t>(valid);
-  batch.samples.assign(order.begin() + static_cast<ptrdiff_t>(begin),
-                       order.begin() + static_cast<ptrdiff_t>(begin + valid));
+Status BatchLoader::fillSample(Slot &slot, uint64_t row, uint32_t sample, Room &room) {
   for (const MappedInput &mapped : mapping) {
-    std::span<std::byte> block = slot.blocks[mapped.input];
-    const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
-    const bool isTransformed = transformed(mapped);
-    if (!mapped.samplesFirst() && valid != entry.batch)
-      std::memset(block.data(), 0, block.size());
-    for (uint64_t i = 0; i < valid; ++i) {
-      // Nobody takes this batch any more.
-      if (stopping)
-        return {};
-      const uint32_t sample = batch.samples[i];
-      if (isTransformed) {
-        DLC_TRY(fillImage(mapped, sample, block.data() + i * bytes, room));
-        continue;
-      }
-      DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
-      if (!mapped.samplesFirst()) {
-        convertSample(mapped, from, room.unspread.data());
-        spread(mapped, i, room.unspread.data(), block.data());
-      } else {
-        convertSample(mapped, from, block.data() + i * bytes);
-      }
+    std::byte *const block = slot.blocks[mapped.input].data();
+    std::byte *const to = block + row * mapped.elements * dtypeSize(mapped.to);
+    if (transformed(mapped)) {
+      DLC_TRY(fillImage(mapped, sample, to, room));
+      continue;
     }
-    if (mapped.samplesFirst())
-      std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
+    DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
+    if (mapped.samplesFirst()) {
+      convertSample(mapped, from, to);
+      continue;
+    }
+    convertSample(mapped, from, room.unspread.data());
+    spread(mapped, row, room.unspread.data(), block);
   }
+  return {};
+}
+
+/// Fills a row with the sample at a place of the order. If that is damaged the next one that is not
+/// takes its place, or none where each counts once: then false.
+Result<bool> BatchLoader::fillRow(Slot &slot, uint64_t row, uint64_t place, Room &room) {
+  for (uint64_t tried = 0; tried < order.size() && !stopping; ++tried) {
+    const uint32_t sample = order[(place + tried) % order.size()];
+    if (slot.bad.contains(sample))
+      continue;
+    const Status status = fillSample(slot, row, sample, room);
+    if (status.ok()) {
+      slot.batch.samples.push_back(sample);
+      return true;
+    }
+    if (status.code() != StatusCode::Damaged || mostBad == 0)
+      return Status(status.code(), status.message());
+    if (slot.bad.size() == mostBad)
+      return tooManyBad(status.message(), mostBad);
+    slot.bad.emplace(sample, status.message());
+    if (pass.keepPartial)
+      return false;
+  }
+  // Nobody takes this batch any more.
+  if (stopping)
+    return false;
+  return damaged(dataset->name(), ": none of its ", order.size(), " samples can be read");
+}
+
+/// Of inputs, the rows behind the valid ones.
+void BatchLoader::clearRows(Slot &slot, uint64_t valid, Room &room) {
+  for (const MappedInput &mapped : mapping) {
+    const std::span<std::byte> block = slot.blocks[mapped.input];
+    const uint64_t bytes = mapped.elements * dtypeSize(mapped.to);
+    if (mapped.samplesFirst()) {
+      std::memset(block.data() + valid * bytes, 0, block.size() - valid * bytes);
+      continue;
+    }
+    std::fill_n(room.unspread.begin(), bytes, std::byte(0));
+    for (uint64_t row = valid; row < entry.batch; ++row)
+      spread(mapped, row, room.unspread.data(), block.data());
+  }
+}
+
+Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
+  const uint64_t begin = number * entry.batch,
+                 count = std::min<uint64_t>(entry.batch, order.size() - begin);
+  slot.bad.clear();
+  slot.batch.samples.clear();
+  uint64_t valid = 0;
+  for (uint64_t i = 0; i < count && !stopping; ++i) {
+    DLC_TRY_ASSIGN(filled, fillRow(slot, valid, begin + i, room));
+    valid += filled ? 1 : 0;
+  }
+  slot.batch.valid = static_cast<int32_t>(valid);
+  clearRows(slot, valid, room);
   return {};
 }
 

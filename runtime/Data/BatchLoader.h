@@ -9,17 +9,22 @@
 // to shuffle, and no partial batch; what is left at the ends of the parts is not used.
 //
 // Ownership: a Batch stays valid until the next call of next(). Threads: one consumer. Failure: a
-// sample that cannot be read, or that no input can hold, fails next() where its batch is due.
+// sample that cannot be read, or that no input can hold, fails next() where its batch is due. Of
+// damaged ones LoadOptions::maxBadRecords may be left out: they are counted where their batch is
+// due, so that no thread that is ahead has a part in the count.
 #ifndef DLC_RUNTIME_DATA_BATCHLOADER_H
 #define DLC_RUNTIME_DATA_BATCHLOADER_H
 
 #include "dlc/context.h"
+#include "dlc/log.h"
 #include "runtime/Data/Augment/Augmenter.h"
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 namespace dlc::runtime {
@@ -43,6 +48,7 @@ struct Pass {
   uint32_t epoch = 0;
   /// Batches to leave out at the beginning.
   uint64_t firstBatch = 0;
+  /// Each sample once: the last batch may have fewer, and others those that are not damaged.
   bool keepPartial = false;
   /// If set, where putting batches together is noted.
   Timeline *timeline = nullptr;
@@ -72,8 +78,17 @@ public:
   std::vector<std::string> notes(bool keepPartial) const;
   /// Begins a pass; what was prefetched for another is dropped. Fails where no thread can be had.
   Status start(const Pass &pass);
-  /// The next batch, or null at the end of the pass.
+  /// The next batch, or null at the end of the pass. One of a pass that keeps partial batches may
+  /// have no valid sample, if all are damaged.
   Result<const Batch *> next();
+
+  /// Lets a log hear of the first damaged samples that are left out.
+  void setLog(Log heard) { log = std::move(heard); }
+  /// Damaged samples that the batches of this pass did without, none of them counted twice; nothing
+  /// where none may be left out.
+  std::optional<uint64_t> badRecords() const {
+    return mostBad == 0 ? std::nullopt : std::optional<uint64_t>(bad.size());
+  }
 
 private:
   BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, InputMapping mapped,
@@ -85,6 +100,8 @@ private:
     Batch batch;
     std::vector<std::span<std::byte>> blocks;
     Status status;
+    /// Damaged samples that it does without, and what is wrong with each.
+    std::map<uint32_t, std::string> bad;
     /// Batches of the pass up to and with the one that lies here.
     uint64_t filled = 0;
   };
@@ -98,6 +115,10 @@ private:
 
   void produce(Room &room);
   Status fill(Slot &slot, uint64_t number, Room &room);
+  Result<bool> fillRow(Slot &slot, uint64_t row, uint64_t place, Room &room);
+  Status fillSample(Slot &slot, uint64_t row, uint32_t sample, Room &room);
+  void clearRows(Slot &slot, uint64_t valid, Room &room);
+  Status countBad(const Slot &slot);
   Result<const std::byte *> checkedSample(const MappedInput &mapped, uint32_t sample, Room &room);
   bool transformed(const MappedInput &mapped) const;
   Result<size_t> readPicture(const MappedInput &mapped, const SampleDraws &draws, uint32_t sample,
@@ -119,6 +140,7 @@ private:
   std::vector<std::string> mappingNotes;
   Shard shard;
   bool inMemory;
+  uint64_t mostBad;
   TransformList transforms;
   std::vector<Room> rooms; ///< One for each thread.
   std::vector<std::vector<std::byte>> storage;
@@ -127,6 +149,9 @@ private:
   Pass pass;
   std::vector<uint32_t> order;
   uint64_t batchCount = 0;
+  /// The consumer's: damaged samples of the pass, and those that `log` has heard of.
+  std::set<uint32_t> bad, named;
+  Log log;
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -109,12 +109,15 @@ static Status addOverRanks(Transport &ranks, MetricSums &sums, EvaluateReport &r
   if (ranks.ranks() == 1)
     return {};
   std::vector<double> numbers = sums.numbers();
-  numbers.push_back(static_cast<double>(report.samples));
-  numbers.push_back(static_cast<double>(report.batches));
+  const size_t count = numbers.size();
+  for (uint64_t own : {report.samples, report.batches, report.badRecords.value_or(0)})
+    numbers.push_back(static_cast<double>(own));
   DLC_TRY(ranks.sum(numbers));
-  sums.setNumbers(std::span(numbers).first(numbers.size() - 2));
-  report.samples = static_cast<uint64_t>(numbers[numbers.size() - 2]);
-  report.batches = static_cast<uint64_t>(numbers.back());
+  sums.setNumbers(std::span(numbers).first(count));
+  report.samples = static_cast<uint64_t>(numbers[count]);
+  report.batches = static_cast<uint64_t>(numbers[count + 1]);
+  if (report.badRecords)
+    report.badRecords = static_cast<uint64_t>(numbers[count + 2]);
   return {};
 }
 
@@ -129,6 +132,16 @@ Status Evaluator::addBatch(MetricSums &sums, const Batch &batch, std::string &fi
   if (auto what = notFinite(context->entry(), own))
     firstBad = concat(samplesText(batch.samples), ": ", *what);
   return {};
+}
+
+/// A batch draws what it would on one rank alone, which evaluates all of them.
+Status Evaluator::runBatch(const Batch &batch, uint64_t number, MetricSums &sums,
+                           std::string &firstBad) const {
+  DLC_TRY(bindBatch(*context, context->entry(), batch));
+  DLC_TRY(context->setRandom(context->state()->seed(), number));
+  DLC_TRY(context->run());
+  DLC_TRY(checkResults(*context, batch.samples, source));
+  return addBatch(sums, batch, firstBad);
 }
 
 Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
@@ -149,19 +162,18 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
     DLC_TRY_ASSIGN(batch, loader->next());
     if (!batch)
       break;
-    DLC_TRY(bindBatch(*context, entry, *batch));
-    // A batch draws what it would on one rank alone, which evaluates all of them.
-    DLC_TRY(context->setRandom(context->state()->seed(),
-                               report.batches * ranks.ranks() + ranks.rank()));
-    DLC_TRY(context->run());
-    DLC_TRY(checkResults(*context, batch->samples, source));
-    DLC_TRY(addBatch(sums, *batch, firstBad));
+    // Where all of its samples are damaged nothing is to be evaluated.
+    if (batch->valid != 0)
+      DLC_TRY(runBatch(*batch, report.batches * ranks.ranks() + ranks.rank(), sums, firstBad));
     report.samples += static_cast<uint64_t>(batch->valid);
     ++report.batches;
     if (progress)
       progress(report.batches);
   }
+  report.badRecords = loader->badRecords();
   DLC_TRY(addOverRanks(ranks, sums, report));
+  if (report.samples == 0 && report.badRecords.value_or(0) != 0)
+    return damaged(source, ": none of the samples can be read");
   for (size_t i = 0; i < entry.metrics.size(); ++i)
     report.metrics.emplace_back(entry.metrics[i].name, sums.value(i));
   if (auto what = notFinite(entry, sums))

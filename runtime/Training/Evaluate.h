@@ -31,6 +31,8 @@ public:
     timeline = noted;
     context->setTimeline(noted);
   }
+  /// As BatchLoader::setLog().
+  void setLog(Log heard) { loader->setLog(std::move(heard)); }
   /// As BatchLoader::notes().
   std::vector<std::string> notes() const {
     return loader->notes(context->entry().validInput != DLC_NONE);
@@ -47,6 +49,8 @@ private:
   Evaluator(std::unique_ptr<Context> context, std::unique_ptr<BatchLoader> loader,
             std::string source)
       : context(std::move(context)), loader(std::move(loader)), source(std::move(source)) {}
+  Status runBatch(const Batch &batch, uint64_t number, MetricSums &sums,
+                  std::string &firstBad) const;
   Status addBatch(MetricSums &sums, const Batch &batch, std::string &firstBad) const;
 
   std::unique_ptr<Context> context;

@@ -63,9 +63,9 @@ Status agree(Transport &ranks, const Status &own, const Facts &facts) {
   return differences.empty() ? Status() : invalid("the ranks differ: ", differences);
 }
 
-/// A hash of a field of a sample; of a picture as it is when it is decoded as small as can be.
-static Status hashSample(const Dataset &dataset, uint64_t sample, size_t field,
-                         std::vector<std::byte> &room, uint8_t *hash) {
+/// Hashes a field of a sample; a picture as it is when it is decoded as small as can be.
+static Status hashField(const Dataset &dataset, uint64_t sample, size_t field,
+                        std::vector<std::byte> &room, uint8_t *hash) {
   if (dataset.fields()[field].pictures) {
     auto all = [](uint32_t height, uint32_t width) {
       return PictureRequest{{0, 0, double(height), double(width)}, 1, 1};
@@ -78,6 +78,13 @@ static Status hashSample(const Dataset &dataset, uint64_t sample, size_t field,
   DLC_TRY_ASSIGN(content, sampleAt(dataset, sample, field, room));
   hashBytes(std::span(content, sampleBytes(dataset.fields()[field])), hash);
   return {};
+}
+
+/// A hash of a field of a sample: none of one that is damaged, which is said where it is due.
+static Status hashSample(const Dataset &dataset, uint64_t sample, size_t field,
+                         std::vector<std::byte> &room, uint8_t *hash) {
+  Status hashed = hashField(dataset, sample, field, room, hash);
+  return hashed.code() == StatusCode::Damaged ? Status() : std::move(hashed);
 }
 
 Result<std::string> describeSamples(const Dataset &dataset) {

@@ -25,6 +25,8 @@ static void addRates(Json &object, const std::vector<std::pair<std::string_view,
 
 static void addTest(Json &object, const EvaluateReport &test, bool averaged) {
   addMetrics(object, test.metrics, "test_");
+  if (test.badRecords)
+    object["test_bad_records"] = *test.badRecords;
   if (averaged)
     object["test_of"] = "averages";
 }
@@ -50,6 +52,8 @@ Json describe(const EvaluationReport &report, bool averaged) {
 Json describe(const EpochReport &report, bool averaged) {
   Json object = {{"epoch", report.progress.epoch}, {"step", report.progress.step}};
   addMetrics(object, report.train);
+  if (report.badRecords)
+    object["bad_records"] = *report.badRecords;
   addRates(object, report.rates);
   if (report.test)
     addTest(object, *report.test, averaged);

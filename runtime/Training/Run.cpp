@@ -84,6 +84,8 @@ struct Run::Impl {
   Result<Predictor *> needPredictor(std::string_view entry);
   Result<std::unique_ptr<DatasetPredictor>> predictorOn(std::shared_ptr<const Dataset> data,
                                                         const std::string &entry);
+  /// What is said of this rank's samples: rank 0 alone has somebody who hears.
+  Log ownLog() const { return ranks->rank() == 0 ? options.log : Log(); }
   const Module &module() const { return *begin.state->module(); }
   bool hasTrainingData() const { return begin.train || options.batches.fill; }
 
@@ -128,6 +130,7 @@ Status Run::Impl::createTrainer() {
                                           begin.augmentation, begin.progress));
   DLC_TRY(created->restore(begin.metadata).in(options.checkpoint));
   trainer = std::move(created);
+  trainer->setLog(ownLog());
   if (trainer->testEvaluator())
     evaluator.reset();
   const std::string warning = compressionWarning(module().plan(), ranks->ranks());
@@ -141,6 +144,7 @@ Status Run::Impl::createEvaluator() {
   DLC_TRY_ASSIGN(created,
                  Evaluator::create(begin.state, begin.test, options.load, begin.augmentation.test));
   evaluator = std::move(created);
+  evaluator->setLog(ownLog());
   return {};
 }
 
@@ -187,6 +191,7 @@ Result<std::unique_ptr<Evaluator>> Run::Impl::evaluatorOn(std::shared_ptr<const 
   Result<std::unique_ptr<Evaluator>> created = guarded([&]() -> Result<std::unique_ptr<Evaluator>> {
     DLC_TRY_ASSIGN(made,
                    Evaluator::create(begin.state, data, options.load, begin.augmentation.test));
+    made->setLog(ownLog());
     if (ranks->ranks() > 1) {
       DLC_TRY_ASSIGN(samples, describeSamples(*data));
       facts.emplace_back("test data of", std::move(samples));
@@ -210,8 +215,11 @@ Run::Impl::predictorOn(std::shared_ptr<const Dataset> data, const std::string &e
   if (!data)
     return invalid("`data` is null");
   DLC_TRY_ASSIGN(selected, selectEntry(module(), entry, DLC_ENTRY_INFER));
+  // Each sample has its prediction.
+  LoadOptions load = options.load;
+  load.maxBadRecords = 0;
   DLC_TRY_ASSIGN(created, DatasetPredictor::create(begin.state, selected->name, std::move(data),
-                                                   options.load, begin.augmentation.test));
+                                                   load, begin.augmentation.test));
   const Speaker speaker(options.log, ranks->rank() == 0);
   for (const std::string &note : created->notes())
     speaker.note(note);

@@ -262,6 +262,7 @@ Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
       {"`minDelta`", decimalText(options.minDelta)},
       {"`patienceMetric`", textOrNone(options.patienceMetric)},
       {"`timeLimit`", decimalText(options.timeLimit)},
+      {"`maxBadRecords`", std::to_string(options.load.maxBadRecords)},
       {"`logFile`", options.logFile.empty() ? "none" : "a file"},
       {"`rename`", options.rename.empty() ? "none" : listOf(options.rename)}};
 }

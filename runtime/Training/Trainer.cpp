@@ -124,6 +124,13 @@ std::vector<std::string> Trainer::notes() const {
   return all;
 }
 
+void Trainer::setLog(const Log &log) {
+  if (loader)
+    loader->setLog(log);
+  if (evaluator)
+    evaluator->setLog(log);
+}
+
 Transport &Trainer::ranks() const { return state->device()->ranks(); }
 
 /// Scalars that no user sets.
@@ -566,6 +573,8 @@ std::vector<std::string> Trainer::reportColumns() const {
     columns.push_back(concat("learning_rates.", rate.name));
   if (evaluator)
     appendColumns(columns, *state->module()->plan().findEntry(DLC_ENTRY_EVALUATE), "test_");
+  if (options.load.maxBadRecords != 0)
+    columns.insert(columns.end(), {"bad_records", "test_bad_records"});
   return columns;
 }
 
@@ -865,10 +874,22 @@ void Trainer::closeEpoch() {
   epochSeconds = 0;
 }
 
+/// Those of all ranks since the epoch was begun.
+Result<std::optional<uint64_t>> Trainer::badRecords() const {
+  const std::optional<uint64_t> own = loader ? loader->badRecords() : std::nullopt;
+  if (!own || ranks().ranks() == 1)
+    return own;
+  std::vector<double> all = {static_cast<double>(*own)};
+  DLC_TRY(ranks().sum(all));
+  return std::optional<uint64_t>(static_cast<uint64_t>(all[0]));
+}
+
 /// Closes an epoch that is complete; one that is not (out of steps, told to stop) stays open for a
 /// resumption.
 Status Trainer::finishEpoch(TrainObserver &observer) {
   EpochReport report{position, epochSamples, epochMetrics(), epochSeconds, {}, learningRates()};
+  DLC_TRY_ASSIGN(bad, badRecords());
+  report.badRecords = bad;
   const bool complete = position.position == epochBatches();
   if (complete)
     closeEpoch();

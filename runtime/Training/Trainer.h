@@ -55,6 +55,9 @@ public:
   /// What the user should know of training and test data, each line once; see BatchLoader::notes().
   std::vector<std::string> notes() const;
 
+  /// Lets a log hear of damaged samples that are left out; see BatchLoader::setLog().
+  void setLog(const Log &log);
+
   /// Trains to the end, or until `stop` is set.
   Status run(TrainObserver &observer, const std::atomic<bool> *stop = nullptr);
 
@@ -142,6 +145,7 @@ private:
   Status evaluateWithinEpoch(TrainObserver &observer);
   Status saveOnDemand(TrainObserver &observer);
   bool isOverTime() const;
+  Result<std::optional<uint64_t>> badRecords() const;
   Status finishEpoch(TrainObserver &observer);
   Status averageOpenSums();
   uint64_t epochBatches() const;

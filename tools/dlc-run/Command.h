@@ -92,6 +92,7 @@ struct TrainFlags : RanksFlags {
 
 struct EvalFlags : RanksFlags {
   std::string data, checkpoint, augment;
+  LoadOptions load = {};
   std::optional<uint64_t> steps;
 };
 

@@ -14,6 +14,7 @@ Result<std::unique_ptr<Run>> open(const EvalFlags &flags, const std::shared_ptr<
                     .device = flags.device,
                     .testData = flags.data,
                     .augment = flags.augment,
+                    .load = flags.load,
                     .seed = flags.seed,
                     .weights = flags.checkpoint,
                     .ranks = std::make_shared<Ranks>(ranks),
@@ -23,15 +24,18 @@ Result<std::unique_ptr<Run>> open(const EvalFlags &flags, const std::shared_ptr<
 void print(const EvaluateReport &report, bool json, ProgressLine &bar) {
   const double rate = report.seconds > 0 ? static_cast<double>(report.samples) / report.seconds : 0;
   if (!json) {
-    bar.finish(metricsText(report.metrics) + printf("  %llu samples  %.0f samples/s",
-                                                    static_cast<unsigned long long>(report.samples),
-                                                    rate));
+    bar.finish(metricsText(report.metrics) +
+               printf("  %llu samples  %.0f samples/s",
+                      static_cast<unsigned long long>(report.samples), rate) +
+               badRecordsText(report.badRecords));
     printTables(report.metrics);
     return;
   }
   Json line = Json::object();
   addMetrics(line, report.metrics);
   line["samples"] = report.samples;
+  if (report.badRecords)
+    line["bad_records"] = *report.badRecords;
   line["seconds"] = report.seconds;
   line["samples_per_second"] = rate;
   line["summary"] = true;

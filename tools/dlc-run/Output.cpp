@@ -1,5 +1,6 @@
 // JSON lines, tables, units.
 #include "tools/dlc-run/Output.h"
+#include "runtime/Core/Support.h"
 
 #include <algorithm>
 #include <cctype>
@@ -49,7 +50,7 @@ static bool isField(std::string_view text) {
       "overwrite", "initFrom",       "checkRanks",      "deterministic",
       "keep",      "saveBest",       "evaluateEvery",   "patience",
       "minDelta",  "patienceMetric", "timeLimit",       "rename",
-      "logFile"};
+      "logFile",   "maxBadRecords"};
   return std::ranges::find(fields, text) != std::end(fields);
 }
 
@@ -145,6 +146,11 @@ std::string metricsText(const MetricValues &metrics) {
             (share ? printf("%.2f%%", value.number * 100) : printf("%.4f", value.number));
   }
   return text;
+}
+
+std::string badRecordsText(const std::optional<uint64_t> &count) {
+  return count.value_or(0) == 0 ? std::string()
+                                : concat("  ", *count, " bad record", *count == 1 ? "" : "s");
 }
 
 void printTables(const MetricValues &metrics) {

@@ -56,6 +56,8 @@ std::string countText(double count);
 std::string durationText(double seconds);
 /// "loss 0.3211  accuracy 90.30%"; without tables.
 std::string metricsText(const MetricValues &metrics);
+/// "  3 bad records": behind the metrics of a pass that did without them; empty without any.
+std::string badRecordsText(const std::optional<uint64_t> &count);
 /// Writes the tables among them to standard output: each row a label, each column an answer.
 void printTables(const MetricValues &metrics);
 

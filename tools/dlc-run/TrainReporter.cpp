@@ -42,17 +42,18 @@ void TrainReporter::onEpoch(const EpochReport &report) {
   if (options.json)
     return printJson(describe(report, options.averaged));
   const bool ended = report.progress.position == 0;
-  std::string line =
-      concat(ended ? "epoch " : "stopped in epoch ", report.progress.epoch + (ended ? 0 : 1), "  ",
-             metricsText(report.train),
-             printf("  %.0f samples/s", static_cast<double>(samples) / seconds));
+  std::string line = concat(
+      ended ? "epoch " : "stopped in epoch ", report.progress.epoch + (ended ? 0 : 1), "  ",
+      metricsText(report.train), printf("  %.0f samples/s", static_cast<double>(samples) / seconds),
+      badRecordsText(report.badRecords));
   if (report.test)
     line += "  " + testText(*report.test);
   bar.finish(line + ratesText(report));
 }
 
 std::string TrainReporter::testText(const EvaluateReport &test) const {
-  return (options.averaged ? "test of the averages " : "test ") + metricsText(test.metrics);
+  return (options.averaged ? "test of the averages " : "test ") + metricsText(test.metrics) +
+         badRecordsText(test.badRecords);
 }
 
 void TrainReporter::onEvaluation(const EvaluationReport &report) {

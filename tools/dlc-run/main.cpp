@@ -187,6 +187,15 @@ void addOverride(const std::string &text, std::map<std::string, double> &overrid
   overrides[text.substr(0, equals)] = value;
 }
 
+void addMaxBadRecords(CLI::App *command, LoadOptions &load) {
+  command
+      ->add_option("--max-bad-records", load.maxBadRecords,
+                   "damaged samples that are left out in each pass over the data; default: 0")
+      ->type_name("N")
+      ->check(wholeNumber(0));
+  showSeldom(*command, {"--max-bad-records"});
+}
+
 void CommandLine::addTrain() {
   trainCommand = addRunning("train", "train a model, evaluating it after each epoch", train);
   trainCommand->add_option("--data", train.data, dataText())->required()->type_name("DATA");
@@ -273,6 +282,7 @@ void CommandLine::addTrain() {
   trainCommand->add_option("--prefetch", train.load.ahead, "batches made ahead; default: 3")
       ->type_name("N")
       ->check(wholeNumber(1));
+  addMaxBadRecords(trainCommand, train.load);
   trainCommand
       ->add_option("--log", train.log, "file for a line of each report: CSV if so named, else JSON")
       ->type_name("FILE")
@@ -581,6 +591,7 @@ CommandLine::CommandLine() {
   evalCommand->add_option("--steps", eval.steps, "at most N batches")
       ->type_name("N")
       ->check(wholeNumber(1));
+  addMaxBadRecords(evalCommand, eval.load);
   addAugment(evalCommand, eval.augment, true,
              "test: and transforms of images, or @FILE; default: the checkpoint's");
   addRanks(evalCommand, eval);

@@ -110,12 +110,18 @@ public:
                                             const PictureChooser &choose, Picture &picture) const;
 };
 
-/// How samples become batches beside the training. No bit depends on it.
+/// How samples become batches beside the training. No bit depends on `workers` and `ahead`.
 struct LoadOptions {
   /// Threads; 0: one for samples that lie in memory, else one for two processors.
   unsigned workers = 0;
   /// Batches that are made ahead of the one that is trained on, beside one of each worker.
   unsigned ahead = 3;
+  /// Samples of a pass over the data, of each rank, that are left out where reading them fails with
+  /// Damaged; one more fails as the first does where this is 0. In training the next readable
+  /// sample of the epoch's order takes the place of such a one, behind the last the first: a batch
+  /// is a function of seed, epoch and data as ever. An evaluation of each sample once does without
+  /// it, one of whole batches as training. Texts and predictions leave out none.
+  uint64_t maxBadRecords = 0;
 };
 
 enum class Split { Train, Test };

@@ -29,6 +29,8 @@ struct EvaluateReport {
   MetricValues metrics;
   uint64_t samples = 0, batches = 0;
   double seconds = 0;
+  /// Damaged samples that were left out, by all ranks; none where LoadOptions::maxBadRecords is 0.
+  std::optional<uint64_t> badRecords = {};
 };
 
 /// After a batch.
@@ -55,6 +57,8 @@ struct EpochReport {
   std::optional<EvaluateReport> test;
   /// The learning rates of the last update, by the names of their scalars.
   std::vector<std::pair<std::string_view, double>> rates;
+  /// As those of EvaluateReport, since the epoch began or went on behind a resumption.
+  std::optional<uint64_t> badRecords = {};
 };
 
 /// After an evaluation within an epoch; that of an epoch's end is in its EpochReport.

@@ -640,6 +640,148 @@ TEST(Batches, FailWhereASampleIs) {
   }
 }
 
+/// Some of its samples are damaged: in the label alone, so that the image has been read by then.
+struct PartlyDamaged : Computed {
+  PartlyDamaged(uint64_t count, std::set<uint64_t> damaged)
+      : Computed(count), damaged(std::move(damaged)) {}
+  Status read(uint64_t index, size_t field, std::span<std::byte> bytes) const override {
+    if (field == 1 && damaged.contains(index))
+      return Status(StatusCode::Damaged, "record " + std::to_string(index));
+    return Computed::read(index, field, bytes);
+  }
+  std::set<uint64_t> damaged;
+};
+
+/// The samples of a pass, by what their images and labels hold, those of each batch behind a |;
+/// behind them the failure, or how many were left out.
+std::string samplesOf(const std::shared_ptr<const Dataset> &data, const LoadOptions &options,
+                      const Pass &pass, Shard shard = {}) {
+  const EntryInfo entry = computedEntry();
+  auto loader = BatchLoader::create(entry, data, shard, options).take();
+  EXPECT_TRUE(loader->start(pass).ok());
+  std::string text;
+  while (true) {
+    Result<const Batch *> next = loader->next();
+    if (!next.ok())
+      return text + " " + std::string(next.status().message());
+    if (!*next)
+      return text + " " + std::to_string(loader->badRecords().value_or(0));
+    const Batch &batch = **next;
+    text += "|";
+    EXPECT_EQ(batch.samples.size(), static_cast<size_t>(batch.valid));
+    for (size_t row = 0; row < 4; ++row) {
+      float image[6];
+      int32_t label;
+      std::memcpy(image, batch.inputs[0].data() + row * sizeof(image), sizeof(image));
+      std::memcpy(&label, batch.inputs[1].data() + row * sizeof(label), sizeof(label));
+      const bool isValid = row < batch.samples.size();
+      const auto sample = static_cast<float>(isValid ? batch.samples[row] : 0);
+      EXPECT_EQ(image[0], sample);
+      EXPECT_EQ(image[5], isValid ? sample + 5.0f / 8 : 0);
+      EXPECT_EQ(label, int(sample) % 10);
+      if (isValid)
+        text += std::to_string(batch.samples[row]) + " ";
+    }
+  }
+}
+
+// In training the next readable sample of the order takes the place of a damaged one, behind the
+// last the first; an evaluation does without. More than are allowed fail where the first one does.
+TEST(Batches, LeaveOutDamagedSamples) {
+  const Pass training{.seed = {}}, evaluation{.seed = {}, .keepPartial = true};
+  auto data = std::make_shared<PartlyDamaged>(10, std::set<uint64_t>{1, 2, 7});
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 3}, training), "|0 3 3 3 |4 5 6 8  3");
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 3}, evaluation), "|0 3 |4 5 6 |8 9  3");
+  EXPECT_EQ(samplesOf(data, {}, training), " record 1");
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 1}, training),
+            " record 2; `maxBadRecords` leaves out 1");
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 2}, training),
+            "|0 3 3 3  record 7; `maxBadRecords` leaves out 2");
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 2}, evaluation),
+            "|0 3  record 7; `maxBadRecords` leaves out 2");
+  data->damaged = {5, 6, 7};
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 9}, training), "|0 1 2 3 |4 8 8 8  3");
+  data->damaged = {6, 7, 8, 9};
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 9}, training), "|0 1 2 3 |4 5 0 0  4");
+  data->damaged = {0, 1, 2, 3};
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 9}, evaluation), "||4 5 6 7 |8 9  4");
+  data->damaged = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 10}, training),
+            " computed: none of its 10 samples can be read");
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 9}, training),
+            " record 9; `maxBadRecords` leaves out 9");
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 10}, evaluation), "||| 10");
+}
+
+// What is no damage is an error as ever.
+TEST(Batches, LeaveOutNothingElse) {
+  auto data = std::make_shared<PartlyDamaged>(8, std::set<uint64_t>{});
+  data->mislabelled = 5;
+  EXPECT_EQ(samplesOf(data, {.maxBadRecords = 9}, {.seed = {}}),
+            "|0 1 2 3  computed: 'label': sample 5 has value 10 for input 'label', allowed are 0 "
+            "to 9");
+}
+
+// The batches are those of any number of threads and ranks, and of a pass that begins in its
+// middle.
+TEST(Batches, AreTheSameWithoutDamagedSamples) {
+  std::set<uint64_t> damaged;
+  for (uint64_t i = 0; i < 403; i += 7)
+    damaged.insert(i * i % 403);
+  auto data = std::make_shared<PartlyDamaged>(403, damaged);
+  const Pass pass{.seed = 5, .epoch = 2};
+  const std::string expected =
+      samplesOf(data, {.workers = 1, .ahead = 1, .maxBadRecords = 99}, pass);
+  for (unsigned workers : {2u, 7u})
+    for (unsigned ahead : {1u, 5u})
+      EXPECT_EQ(samplesOf(data, {.workers = workers, .ahead = ahead, .maxBadRecords = 99}, pass),
+                expected);
+  const std::string limited = samplesOf(data, {.workers = 1, .maxBadRecords = 20}, pass);
+  EXPECT_EQ(samplesOf(data, {.workers = 5, .ahead = 9, .maxBadRecords = 20}, pass), limited);
+  EXPECT_TRUE(limited.ends_with("`maxBadRecords` leaves out 20")) << limited;
+  auto batchesOf = [](const std::string &text) {
+    std::vector<std::string> all;
+    for (size_t at = 0; (at = text.find('|', at)) != text.npos; ++at)
+      all.push_back(text.substr(at, text.find_first_of("|", at + 1) - at));
+    all.back().resize(all.back().rfind("  "));
+    all.back() += ' ';
+    return all;
+  };
+  const std::vector<std::string> all = batchesOf(expected);
+  ASSERT_EQ(all.size(), 100u);
+  for (unsigned rank : {0u, 1u}) {
+    const auto own = batchesOf(
+        samplesOf(data, {.maxBadRecords = 99}, pass, {.rank = rank, .ranks = 2, .even = true}));
+    ASSERT_EQ(own.size(), 50u);
+    for (size_t i = 0; i < own.size(); ++i)
+      EXPECT_EQ(own[i], all[2 * i + rank]);
+  }
+  const auto rest =
+      batchesOf(samplesOf(data, {.maxBadRecords = 99}, {.seed = 5, .epoch = 2, .firstBatch = 37}));
+  EXPECT_EQ(rest, std::vector<std::string>(all.begin() + 37, all.end()));
+}
+
+// A log hears of the first ones, once each, however many passes there are.
+TEST(Batches, NameTheFirstDamagedSamples) {
+  const EntryInfo entry = computedEntry();
+  auto data = std::make_shared<PartlyDamaged>(40, std::set<uint64_t>{1, 2, 3, 11, 12, 17, 30});
+  auto loader = BatchLoader::create(entry, data, {}, {.maxBadRecords = 7}).take();
+  std::string heard;
+  loader->setLog([&](Severity severity, std::string_view line) {
+    EXPECT_EQ(severity, Severity::Warning);
+    heard += std::string(line) + "\n";
+  });
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(loader->start({.seed = {}}).ok());
+    while (loader->next().take()) {
+    }
+    EXPECT_EQ(loader->badRecords(), 7u);
+  }
+  EXPECT_EQ(heard, "record 1; it is left out\nrecord 2; it is left out\nrecord 3; it is left out\n"
+                   "record 11; it is left out\nrecord 12; it is left out, as further ones are that "
+                   "have no line of their own\n");
+}
+
 /// Numbers as a tokenizer writes them, behind llm.c's header if there is a magic number.
 template <typename Number>
 void writeTokens(const std::string &path, const std::vector<int> &tokens, uint32_t magic = 0,
