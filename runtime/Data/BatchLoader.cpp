@@ -145,7 +145,7 @@ Status BatchLoader::start(const Pass &wanted) {
     order.resize(size);
     std::iota(order.begin(), order.end(), 0u);
   }
-  const uint64_t all = batches(pass.keepPartial);
+  const uint64_t all = std::min(batches(pass.keepPartial), pass.mostBatches);
   batchCount = all - std::min(all, pass.firstBatch);
   bad.clear();
   begun = taken = released = 0;

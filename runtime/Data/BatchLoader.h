@@ -48,6 +48,8 @@ struct Pass {
   uint32_t epoch = 0;
   /// Batches to leave out at the beginning.
   uint64_t firstBatch = 0;
+  /// Where the pass ends, those that were left out included.
+  uint64_t mostBatches = UINT64_MAX;
   /// Each sample once: the last batch may have fewer, and others those that are not damaged.
   bool keepPartial = false;
   /// If set, where putting batches together is noted.

@@ -156,9 +156,13 @@ Result<EvaluateReport> Evaluator::run(uint64_t maxBatches,
   EvaluateReport report;
   std::string firstBad;
   DLC_TRY(context->state()->reset(DLC_ROLE_METRIC));
-  DLC_TRY(loader->start(
-      {.seed = {}, .epoch = 0, .firstBatch = 0, .keepPartial = keepPartial, .timeline = timeline}));
-  while (report.batches < maxBatches) {
+  DLC_TRY(loader->start({.seed = {},
+                         .epoch = 0,
+                         .firstBatch = 0,
+                         .mostBatches = maxBatches,
+                         .keepPartial = keepPartial,
+                         .timeline = timeline}));
+  while (true) {
     DLC_TRY_ASSIGN(batch, loader->next());
     if (!batch)
       break;

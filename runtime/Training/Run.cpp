@@ -151,7 +151,7 @@ Status Run::Impl::createEvaluator() {
 /// The checkpoint is this run's while it trains; between its open() and now another may have had
 /// it.
 Result<PathClaim> Run::Impl::claimCheckpoint() const {
-  if (options.checkpoint.empty() || ranks->rank() != 0)
+  if (options.checkpoint.empty() || options.fastDevRun || ranks->rank() != 0)
     return PathClaim();
   DLC_TRY_ASSIGN(claim, PathClaim::take(options.checkpoint));
   if (!trainer->lastSaved())
@@ -161,7 +161,7 @@ Result<PathClaim> Run::Impl::claimCheckpoint() const {
 
 /// Before the first batch, on rank 0.
 Status Run::Impl::openLog() {
-  if (reports || options.logFile.empty() || ranks->rank() != 0)
+  if (reports || options.logFile.empty() || options.fastDevRun || ranks->rank() != 0)
     return {};
   auto failed = [this](const Status &reason) {
     Speaker(options.log, true).warn(reason.message(), "; training goes on without it");

@@ -132,7 +132,7 @@ Result<std::shared_ptr<const Dataset>> openTrainData(const RunOptions &options,
 Result<std::shared_ptr<const Dataset>> openTestData(const RunOptions &options, const Module &module,
                                                     const Speaker &speaker) {
   const EntryInfo *reader = module.plan().findEntry(DLC_ENTRY_EVALUATE);
-  if (!reader)
+  if (!reader || options.overfitBatches != 0)
     return std::shared_ptr<const Dataset>();
   if (!options.test && !options.testData.empty())
     return openDataset(options.testData, Split::Test, reader);
@@ -264,6 +264,9 @@ Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
       {"`timeLimit`", decimalText(options.timeLimit)},
       {"`maxBadRecords`", std::to_string(options.load.maxBadRecords)},
       {"`logFile`", options.logFile.empty() ? "none" : "a file"},
+      {"`limit`", decimalText(options.limit)},
+      {"`overfitBatches`", std::to_string(options.overfitBatches)},
+      {"`fastDevRun`", options.fastDevRun ? "given" : "none"},
       {"`rename`", options.rename.empty() ? "none" : listOf(options.rename)}};
 }
 
@@ -302,6 +305,12 @@ Status checkNeeds(const RunOptions &options) {
        {std::pair(options.minDelta, "`minDelta`"), std::pair(options.timeLimit, "`timeLimit`")})
     if (!(std::isfinite(number) && number >= 0))
       return invalid(field, " is ", numberText(number), ", expected a number from 0 on");
+  const double limit = options.limit;
+  if (!(limit >= 0 && (limit < 1 || (limit < 0x1p53 && limit == std::floor(limit)))))
+    return invalid("`limit` is ", numberText(limit),
+                   ", expected a part below 1 or a whole number of batches");
+  if (options.overfitBatches != 0 && options.batches.fill)
+    return invalid("`overfitBatches` is given, and the batches are the program's");
   if (!options.rename.empty() && options.initFrom.empty())
     return invalid("`rename` is given without `initFrom`");
   if (!options.checkpoint.empty())

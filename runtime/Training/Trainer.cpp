@@ -2,6 +2,7 @@
 #include "runtime/Training/Trainer.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Data/FirstSamples.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Training/Ranks.h"
 
@@ -36,6 +37,12 @@ Trainer::create(std::shared_ptr<State> state, std::shared_ptr<const Dataset> tra
   trainer->epochTarget = epochsOf(plan, options.epochs);
   DLC_TRY(trainer->prepareSteps());
   DLC_TRY(trainer->applyOverrides());
+  if (options.fastDevRun) {
+    trainer->options.steps = 1;
+    trainer->options.checkpoint.clear();
+  }
+  if (train && options.overfitBatches != 0)
+    test = train = firstSamples(train, trainer->samplesOf(options.overfitBatches, *train));
   DLC_TRY(trainer->openData(std::move(train)));
   if (test && plan.findEntry(DLC_ENTRY_EVALUATE)) {
     DLC_TRY_ASSIGN(evaluator, Evaluator::create(trainer->state, std::move(test), options.load,
@@ -45,9 +52,24 @@ Trainer::create(std::shared_ptr<State> state, std::shared_ptr<const Dataset> tra
   }
   DLC_TRY(trainer->checkPlateaus());
   DLC_TRY(trainer->watchMetrics());
-  if (!options.checkpoint.empty() && trainer->ranks().rank() == 0)
+  if (!trainer->options.checkpoint.empty() && trainer->ranks().rank() == 0)
     DLC_TRY(checkWritable(options.checkpoint));
   return trainer;
+}
+
+/// What a batch has of a text.
+static uint64_t tokensOf(const EntryInfo &entry) {
+  for (const ValueInfo &input : entry.inputs)
+    if (input.type.dtype == DLC_I32)
+      return input.type.elementCount();
+  return 0;
+}
+
+/// Those that so many batches of each rank begin with.
+uint64_t Trainer::samplesOf(uint64_t batches, const Dataset &dataset) const {
+  const uint64_t each = dataset.isSequence() ? tokensOf(entry()) : entry().batch;
+  const uint64_t together = std::max<uint64_t>(1, each * ranks().ranks());
+  return std::min(batches, UINT64_MAX / together) * together;
 }
 
 /// Where training data come from: a dataset, the program's batches, or each call of step().
@@ -61,10 +83,7 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
   DLC_TRY_ASSIGN(created,
                  BatchLoader::create(entry(), train, shard, options.load, augmentation.train));
   loader = std::move(created);
-  if (train->isSequence())
-    for (const ValueInfo &input : entry().inputs)
-      if (input.type.dtype == DLC_I32 && batchTokens == 0)
-        batchTokens = input.type.elementCount();
+  batchTokens = train->isSequence() ? tokensOf(entry()) : 0;
   if (epochBatches() == 0)
     return invalid(train->name(), ": ", train->size(), " samples do not fill one batch of ",
                    entry().batch,
@@ -91,9 +110,21 @@ Status Trainer::allocateFilled() {
   return {};
 }
 
+/// What is taken of so many.
+uint64_t Trainer::limited(uint64_t batches) const {
+  if (options.fastDevRun)
+    return std::min<uint64_t>(batches, 1);
+  if (options.limit == 0)
+    return batches;
+  const double part = std::ceil(static_cast<double>(batches) * options.limit);
+  const double most = options.limit < 1 ? part : options.limit;
+  return most < static_cast<double>(batches) ? static_cast<uint64_t>(most) : batches;
+}
+
 /// Batches of an epoch; 0: not known.
 uint64_t Trainer::epochBatches() const {
-  return loader ? loader->batches(/*keepPartial=*/false) : options.batches.perEpoch;
+  const uint64_t all = loader ? loader->batches(/*keepPartial=*/false) : options.batches.perEpoch;
+  return options.fastDevRun ? all : limited(all);
 }
 
 /// Of the program's own batches.
@@ -513,7 +544,7 @@ static Status writeStates(State &state, const StateValues &values) {
 /// Losses and metrics on the test data, heard by what waits for them.
 Result<EvaluateReport> Trainer::evaluateTests() {
   DLC_TRY(averageStatistics(ranks(), *state));
-  Result<EvaluateReport> evaluated = evaluator->run();
+  Result<EvaluateReport> evaluated = evaluator->run(limited(evaluator->batches()));
   if (!evaluated.ok())
     return evaluationFailure(evaluated.takeStatus());
   if (patienceMetric) {
@@ -526,11 +557,16 @@ Result<EvaluateReport> Trainer::evaluateTests() {
 }
 
 /// As behind an epoch, states begin at 0, and those of the training go on as if nothing had been.
-Status Trainer::evaluateWithinEpoch(TrainObserver &observer) {
+Result<EvaluateReport> Trainer::evaluateBeside() {
   DLC_TRY_ASSIGN(kept, readStates(*state));
   DLC_TRY(state->reset(DLC_ROLE_STATE));
   DLC_TRY_ASSIGN(test, evaluateTests());
   DLC_TRY(writeStates(*state, kept));
+  return test;
+}
+
+Status Trainer::evaluateWithinEpoch(TrainObserver &observer) {
+  DLC_TRY_ASSIGN(test, evaluateBeside());
   DLC_TRY(beginCheckpoint(observer, &test));
   observer.onEvaluation({position, std::move(test)});
   return {};
@@ -830,10 +866,12 @@ Result<StepReport> Trainer::stepOnBound() {
 
 Status Trainer::runEpoch(TrainObserver &observer) {
   DLC_TRY(beginEpoch());
+  const bool anew = options.overfitBatches == 0;
   if (loader)
-    DLC_TRY(loader->start({.seed = position.seed,
-                           .epoch = static_cast<uint32_t>(position.epoch),
+    DLC_TRY(loader->start({.seed = anew ? std::optional(position.seed) : std::nullopt,
+                           .epoch = anew ? static_cast<uint32_t>(position.epoch) : 0,
                            .firstBatch = position.position,
+                           .mostBatches = epochBatches(),
                            .keepPartial = false,
                            .timeline = options.timeline}));
   // Where the device works by itself, one batch is in flight while the next is made ready; but what
@@ -896,6 +934,9 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   if (evaluator && complete) {
     DLC_TRY_ASSIGN(test, evaluateTests());
     observePlateaus(test.metrics);
+    report.test = std::move(test);
+  } else if (evaluator && options.fastDevRun) {
+    DLC_TRY_ASSIGN(test, evaluateBeside());
     report.test = std::move(test);
   }
   DLC_TRY(beginCheckpoint(observer, report.test ? &*report.test : nullptr));

@@ -142,6 +142,7 @@ private:
   Status checkLoss(const Step &step) const;
   Status evaluationFailure(Status reason) const;
   Result<EvaluateReport> evaluateTests();
+  Result<EvaluateReport> evaluateBeside();
   Status evaluateWithinEpoch(TrainObserver &observer);
   Status saveOnDemand(TrainObserver &observer);
   bool isOverTime() const;
@@ -149,6 +150,8 @@ private:
   Status finishEpoch(TrainObserver &observer);
   Status averageOpenSums();
   uint64_t epochBatches() const;
+  uint64_t limited(uint64_t batches) const;
+  uint64_t samplesOf(uint64_t batches, const Dataset &dataset) const;
   Result<CarriedStates> prepareCheckpoint();
   Metadata checkpointMetadata() const;
   Status beginCheckpoint(TrainObserver &observer, const EvaluateReport *evaluated = nullptr);

@@ -88,6 +88,9 @@ struct TrainFlags : RanksFlags {
   std::string patienceMetric;
   std::vector<std::string> rename;
   std::string log;
+  double limit = 0;
+  uint64_t overfitBatches = 0;
+  bool fastDevRun = false;
 };
 
 struct EvalFlags : RanksFlags {

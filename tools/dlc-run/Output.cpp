@@ -50,7 +50,8 @@ static bool isField(std::string_view text) {
       "overwrite", "initFrom",       "checkRanks",      "deterministic",
       "keep",      "saveBest",       "evaluateEvery",   "patience",
       "minDelta",  "patienceMetric", "timeLimit",       "rename",
-      "logFile",   "maxBadRecords"};
+      "logFile",   "maxBadRecords",  "limit",           "overfitBatches",
+      "fastDevRun"};
   return std::ranges::find(fields, text) != std::end(fields);
 }
 

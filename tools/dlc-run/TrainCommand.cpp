@@ -37,7 +37,10 @@ RunOptions optionsOf(const TrainFlags &flags) {
           .patienceMetric = flags.patienceMetric,
           .timeLimit = flags.timeLimit,
           .rename = flags.rename,
-          .logFile = flags.log};
+          .logFile = flags.log,
+          .limit = flags.limit,
+          .overfitBatches = flags.overfitBatches,
+          .fastDevRun = flags.fastDevRun};
 }
 
 Status checkTrace(const TrainFlags &flags) {
@@ -50,7 +53,7 @@ Status checkTrace(const TrainFlags &flags) {
 
 /// What begins: what of it will be kept, and whether there is anything to do.
 void sayBegin(const TrainFlags &flags, const Run &run) {
-  if (flags.checkpoint.empty())
+  if (flags.checkpoint.empty() && !flags.fastDevRun)
     printNotes({"no --checkpoint: nothing that is trained will be kept"});
   if (const uint64_t done = run.progress().epoch; done >= run.epochs())
     printNotes({concat("nothing to do: ", flags.checkpoint, " has trained ", done, " of ",
@@ -63,7 +66,9 @@ void sayEnd(const TrainFlags &flags, const Run &run) {
   const TrainingProgress &end = run.progress();
   const bool complete = end.epoch >= run.epochs();
   std::string line = concat(complete ? "done" : "stopped", " after step ", end.step, "; ");
-  if (flags.checkpoint.empty())
+  if (flags.fastDevRun)
+    line += "nothing was kept, as there is --fast-dev-run";
+  else if (flags.checkpoint.empty())
     line += "nothing was kept, as there is no --checkpoint";
   else if (run.lastSaved() != end.step)
     return;

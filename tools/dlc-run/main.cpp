@@ -287,7 +287,21 @@ void CommandLine::addTrain() {
       ->add_option("--log", train.log, "file for a line of each report: CSV if so named, else JSON")
       ->type_name("FILE")
       ->check(fileName());
+  trainCommand
+      ->add_option("--limit", train.limit,
+                   "at most N batches of each epoch and evaluation; below 1: that part")
+      ->type_name("N")
+      ->check(realNumber(1e-9, 1e15));
+  trainCommand
+      ->add_option("--overfit-batches", train.overfitBatches,
+                   "the first N batches alone, each epoch alike, also to evaluate on")
+      ->type_name("N")
+      ->check(wholeNumber(1));
   addTrace(trainCommand, train);
+  trainCommand
+      ->add_flag("--fast-dev-run", train.fastDevRun,
+                 "one batch, an evaluation of one, and no file written")
+      ->excludes("--trace");
   addRanks(trainCommand, train);
   trainCommand
       ->add_option_function<std::vector<std::string>>(
@@ -300,7 +314,8 @@ void CommandLine::addTrain() {
       ->type_name("NAME=NUMBER");
   showSeldom(*trainCommand,
              {"--simt-seed", "--no-cuda-graph", "--no-libraries", "--check-ranks", "--prefetch",
-              "--min-delta", "--patience-metric", "--deterministic", "--trace", "--rename"});
+              "--min-delta", "--patience-metric", "--deterministic", "--trace", "--rename",
+              "--limit", "--overfit-batches", "--fast-dev-run"});
 }
 
 void CommandLine::addInfer() {

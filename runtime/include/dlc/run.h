@@ -114,6 +114,15 @@ struct RunOptions {
   /// where its name ends with .csv. A run that resumes goes on behind what is there. One that is
   /// there of an earlier run is replaced where `overwrite` says so. Empty: none.
   std::string logFile = {};
+  /// What train() takes of each epoch's batches, of the training and of each evaluation, on each
+  /// rank: a part of them, below 1, or at most so many, a whole number; 0: all.
+  double limit = 0;
+  /// Train on the first so many batches of each rank in each epoch, in their order and with the
+  /// same draws, and evaluate on their samples: what can be learnt by heart is. 0: not.
+  uint64_t overfitBatches = 0;
+  /// A call of train() is one batch and an evaluation of one, and writes no file: that all goes
+  /// well is known before it is begun.
+  bool fastDevRun = false;
 };
 
 /// An array of the library's own.

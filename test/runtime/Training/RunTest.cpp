@@ -174,6 +174,139 @@ TEST(Run, GoesOnToTheBit) {
   EXPECT_EQ(weightsOf(*run), weightsOf(*whole));
 }
 
+/// Losses of each step, and what the epochs' evaluations said.
+struct Listener : Counter {
+  std::vector<EvaluateReport> tests;
+  void onEpoch(const EpochReport &report) override {
+    Counter::onEpoch(report);
+    if (report.test)
+      tests.push_back(*report.test);
+  }
+};
+
+// A part of each epoch and of its evaluation, by number or by share: epochs count what is taken,
+// and a run that is interrupted in one ends with the same bits.
+TEST(Run, TakesAPartOfEachEpoch) {
+  Folder folder;
+  Counter all;
+  ASSERT_TRUE(opened(folder.options())->train({&all}).ok());
+  RunOptions options = folder.options();
+  options.epochs = 2;
+  for (const auto &[limit, trained, samples] :
+       {std::tuple(2.0, 2u, 16u), std::tuple(0.2, 3u, 8u), std::tuple(0.6, 8u, 24u),
+        std::tuple(100.0, 12u, 30u)}) {
+    options.limit = limit;
+    auto run = opened(options);
+    Listener part;
+    ASSERT_TRUE(run->train({&part}).ok());
+    ASSERT_EQ(part.losses.size(), 2 * trained) << limit;
+    EXPECT_TRUE(std::equal(all.losses.begin(), all.losses.begin() + trained, part.losses.begin()));
+    ASSERT_EQ(part.tests.size(), 2u);
+    EXPECT_EQ(part.tests[1].samples, samples) << limit;
+    EXPECT_EQ(run->progress().epoch, 2u);
+  }
+  options.limit = 0.6;
+  options.checkpoint = folder.path("c.safetensors");
+  auto whole = opened(options);
+  ASSERT_TRUE(whole->train().ok());
+  options.overwrite = true;
+  options.steps = 11;
+  ASSERT_TRUE(opened(options)->train().ok());
+  options.steps = {};
+  options.resume = true;
+  auto resumed = opened(options);
+  ASSERT_TRUE(resumed->train().ok());
+  EXPECT_EQ(weightsOf(*resumed), weightsOf(*whole));
+  options = folder.options();
+  for (double limit : {-1.0, 1.5, -0.5, std::nan(""), HUGE_VAL}) {
+    options.limit = limit;
+    EXPECT_NE(refusal(options).find("expected a part below 1 or a whole number of batches"),
+              std::string::npos)
+        << limit;
+  }
+}
+
+// The first batches in their order, again and again, and an evaluation on them: what a program
+// makes of them that steps by itself.
+TEST(Run, LearnsAFewBatchesByHeart) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.data = "";
+  auto own = opened(options);
+  const std::vector<std::byte> images = readFile(folder.path("train-images-idx3-ubyte")),
+                               labels = readFile(folder.path("train-labels-idx1-ubyte"));
+  constexpr size_t imagesHeader = 16, labelsHeader = 8, samples = 2 * batchSize;
+  std::vector<float> image(samples * pixels);
+  std::vector<int32_t> label(samples);
+  for (size_t i = 0; i < image.size(); ++i)
+    image[i] = static_cast<float>(std::to_integer<int>(images[imagesHeader + i])) * (1.0f / 255);
+  for (size_t i = 0; i < samples; ++i)
+    label[i] = std::to_integer<int32_t>(labels[labelsHeader + i]);
+  std::vector<double> losses;
+  for (size_t step = 0; step < 6; ++step) {
+    const size_t first = step % 2 * batchSize;
+    auto report = own->step(
+        std::vector<Array>{{"image", DLC_F32, {batchSize, 1, 4, 4}, &image[first * pixels]},
+                           {"label", DLC_I32, {batchSize}, &label[first]}});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    losses.push_back(report->batch[0].second.number);
+  }
+  options = folder.options();
+  options.overfitBatches = 2;
+  auto run = opened(options);
+  Listener heard;
+  ASSERT_TRUE(run->train({&heard}).ok());
+  EXPECT_EQ(heard.losses, losses);
+  EXPECT_EQ(weightsOf(*run), weightsOf(*own));
+  ASSERT_EQ(heard.tests.size(), 3u);
+  EXPECT_EQ(heard.tests[2].samples, samples);
+  auto there = run->evaluate(datasetOf({{"image", DLC_F32, {samples, 4, 4}, image.data()},
+                                        {"label", DLC_I32, {samples}, label.data()}})
+                                 .take());
+  ASSERT_TRUE(there.ok()) << there.status().message();
+  EXPECT_EQ(there->metrics, heard.tests[2].metrics);
+  // More batches than there are: all, in order, of the whole ones.
+  options.overfitBatches = UINT64_MAX;
+  run = opened(options);
+  Listener all;
+  ASSERT_TRUE(run->train({&all}).ok());
+  EXPECT_EQ(all.losses.size(), 3 * batches);
+  EXPECT_EQ(all.tests[0].samples, 100u);
+}
+
+// One batch and an evaluation of one, and no file: also where a run goes on in an epoch.
+TEST(Run, TriesOneBatch) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.checkpoint = folder.path("c.safetensors");
+  options.logFile = folder.path("log.jsonl");
+  options.fastDevRun = true;
+  auto tried = [&] {
+    auto run = opened(options);
+    Listener heard;
+    EXPECT_TRUE(run->train({&heard}).ok());
+    EXPECT_EQ(heard.losses.size(), 1u);
+    ASSERT_EQ(heard.tests.size(), 1u);
+    EXPECT_EQ(heard.tests[0].samples, batchSize);
+    EXPECT_TRUE(heard.checkpoints.empty());
+    EXPECT_FALSE(std::filesystem::exists(options.logFile));
+  };
+  tried();
+  EXPECT_FALSE(std::filesystem::exists(options.checkpoint));
+  options.fastDevRun = false;
+  options.logFile.clear();
+  options.steps = 11;
+  ASSERT_TRUE(opened(options)->train().ok());
+  const auto before = readFile(options.checkpoint);
+  options.fastDevRun = options.resume = true;
+  options.logFile = folder.path("log.jsonl");
+  tried();
+  EXPECT_EQ(readFile(options.checkpoint), before);
+  // What the run would refuse is refused.
+  options.resume = false;
+  EXPECT_NE(refusal(options).find("is the checkpoint of an earlier run"), std::string::npos);
+}
+
 // The same samples in arrays of the program: bytes are converted as those of files are.
 TEST(Run, ReadsArraysWhereTheyLie) {
   Folder folder;
