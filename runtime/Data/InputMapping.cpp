@@ -118,12 +118,48 @@ static bool fitsInPlanes(const DatasetField &field, const ValueInfo &input) {
   return takesImages(input) && imageSides(field.shape, input);
 }
 
+/// Whether samples are numbers of classes, one each, and the input has a float for each class.
+static bool makesOneHot(const DatasetField &field, const ValueInfo &input) {
+  const TensorType &type = input.type;
+  return field.kind != FieldKind::Image && isWhole(field.dtype) && field.dtype != DLC_BOOL &&
+         !isWhole(type.dtype) && type.shape.size() == 2 && input.batchAxis == 0 &&
+         type.shape[1] > 1 && fitShapes(field.shape, {}) == ShapeFit::Equal;
+}
+
+/// The input that takes labels as one-hot rows: one that could take images, but not of their
+/// shape, beside another that does; none takes numbers of classes.
+static std::optional<size_t> inputOfOneHot(const EntryInfo &entry, const Dataset &dataset) {
+  const std::vector<DatasetField> &fields = dataset.fields();
+  const auto image = std::ranges::find(fields, FieldKind::Image, &DatasetField::kind),
+             label = std::ranges::find(fields, FieldKind::Label, &DatasetField::kind);
+  if (image == fields.end() || label == fields.end())
+    return {};
+  std::optional<size_t> found;
+  bool hasImages = false;
+  for (size_t i = 0; i < entry.inputs.size(); ++i) {
+    const ValueInfo &input = entry.inputs[i];
+    if (i != entry.validInput && takes(input, *label))
+      return {};
+    if (i == entry.validInput || !takes(input, *image))
+      continue;
+    const bool fits =
+        fitsInPlanes(*image, input) ||
+        (!image->pictures && fitShapes(image->shape, sampleShape(input)) != ShapeFit::None);
+    hasImages |= fits;
+    if (!fits && makesOneHot(*label, input))
+      found = i;
+  }
+  return hasImages ? found : std::nullopt;
+}
+
 static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const Dataset &dataset,
-                                    bool anySize, std::vector<std::string> &notes) {
+                                    bool anySize, std::optional<size_t> ofOneHot,
+                                    std::vector<std::string> &notes) {
   const ValueInfo &input = entry.inputs[number];
   const std::vector<DatasetField> &fields = dataset.fields();
-  auto field = std::find_if(fields.begin(), fields.end(),
-                            [&](const DatasetField &f) { return takes(input, f); });
+  auto field = std::find_if(fields.begin(), fields.end(), [&](const DatasetField &f) {
+    return number == ofOneHot ? f.kind == FieldKind::Label : takes(input, f);
+  });
   if (field == fields.end())
     return noField(entry, input, dataset);
   const std::vector<uint64_t> expected = sampleShape(input);
@@ -134,8 +170,12 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                                             : samplesText(field->dtype, field->shape),
                     wanted = samplesText(input.type.dtype, expected, input.batchAxis);
   const ShapeFit fit = fitShapes(field->shape, expected);
-  if (field->pictures ? !fitsInPlanes(*field, input)
-                      : fit == ShapeFit::None && !(anySize && fitsInPlanes(*field, input)))
+  const bool oneHot = fit == ShapeFit::None && makesOneHot(*field, input);
+  if (oneHot)
+    notes.push_back(concat(dataset.name(), ": numbers of classes fill input '", input.name, "', ",
+                           wanted, ", as one-hot rows"));
+  else if (field->pictures ? !fitsInPlanes(*field, input)
+                           : fit == ShapeFit::None && !(anySize && fitsInPlanes(*field, input)))
     return invalid(fieldText(*field), " ", found, ", input '", input.name, "' of entry '",
                    entry.name, "' takes ", wanted, shapeAdvice(field->shape, input));
   if (fit == ShapeFit::Flat && !field->pictures)
@@ -147,9 +187,11 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                            sample.elementCount(),
                            field->dtype,
                            input.type.dtype,
-                           elementsTogether(input)};
-  for (uint64_t at = 0; isInMemory(dataset, mapped.field) && !holdsAll(mapped.from, mapped.to) &&
-                        at < dataset.size();
+                           elementsTogether(input),
+                           INT32_MAX,
+                           oneHot};
+  for (uint64_t at = 0; isInMemory(dataset, mapped.field) && !oneHot &&
+                        !holdsAll(mapped.from, mapped.to) && at < dataset.size();
        ++at)
     DLC_TRY(checkValues(*field, mapped, input, at, dataset.sample(at, mapped.field)));
   return mapped;
@@ -183,6 +225,8 @@ static std::string inputText(const ValueInfo &input) { return concat("input '", 
 
 Status checkSample(const DatasetField &field, const MappedInput &mapped, const ValueInfo &input,
                    uint64_t sample, const std::byte *from) {
+  if (mapped.oneHot)
+    return checkNumbers(field, mapped.elements, 0, inputText(input), sample, from);
   if (!holdsAll(mapped.from, mapped.to))
     DLC_TRY(checkValues(field, mapped, input, sample, from));
   if (input.classes != 0 && !field.rareShareLast)
@@ -215,12 +259,13 @@ static void noteIgnored(const Dataset &dataset, std::vector<std::string> &notes)
 Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset, bool anySize) {
   InputMapping mapping;
   std::vector<MappedInput> &mapped = mapping.inputs;
+  const std::optional<size_t> ofOneHot = inputOfOneHot(entry, dataset);
   for (size_t i = 0; i < entry.inputs.size(); ++i) {
     if (i == entry.validInput)
       continue;
     DLC_TRY_ASSIGN(input, dataset.isSequence()
                               ? mapSequence(entry, i, mapped.size(), dataset)
-                              : mapInput(entry, i, dataset, anySize, mapping.notes));
+                              : mapInput(entry, i, dataset, anySize, ofOneHot, mapping.notes));
     if (dataset.isSequence() && !mapped.empty() && mapped[0].elements != input.elements)
       return invalid("entry '", entry.name, "': input '", entry.inputs[i].name, "' takes ",
                      input.elements, " steps, '", entry.inputs[mapped[0].input].name, "' ",
@@ -231,7 +276,7 @@ Result<InputMapping> mapInputs(const EntryInfo &entry, const Dataset &dataset, b
         return invalid("entry '", entry.name, "': inputs '", entry.inputs[other.input].name,
                        "' and '", entry.inputs[i].name, "' both take the ",
                        field.kind == FieldKind::Image ? "images" : "labels");
-    const uint32_t classes = entry.inputs[i].classes;
+    const uint64_t classes = input.oneHot ? input.elements : entry.inputs[i].classes;
     if (classes != 0 && !field.rareShareLast)
       DLC_TRY(checkClasses(dataset, input.field, classes, entry.inputs[i].ignored,
                            inputText(entry.inputs[i])));
@@ -249,7 +294,17 @@ static void convertBytes(const std::byte *from, uint64_t count, std::byte *to) {
     out[i] = Float(std::to_integer<uint8_t>(from[i])) * (Float(1) / Float(255));
 }
 
+/// A 1 where the class is; nowhere for what a program made no class since it was checked.
+static void convertClass(const MappedInput &mapped, const std::byte *from, std::byte *to) {
+  const uint64_t size = dtypeSize(mapped.to);
+  std::memset(to, 0, mapped.elements * size);
+  if (const double number = loadElement(mapped.from, from); isClass(number, mapped.elements, 0))
+    storeElement(mapped.to, 1, to + static_cast<uint64_t>(number) * size);
+}
+
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to) {
+  if (mapped.oneHot)
+    return convertClass(mapped, from, to);
   if (mapped.from == DLC_U8 && mapped.to == DLC_F32) {
     convertBytes<float>(from, mapped.elements, to);
   } else if (mapped.from == DLC_U8 && mapped.to == DLC_F64) {

@@ -1,10 +1,11 @@
 // Which field of a dataset feeds which input of an entry, and how: images go to the float or u8
 // input of rank two or more, labels to the i32 or i64 input of one number a sample, named arrays to
-// the input of their name. Shapes must be equal but for axes of extent 1, or one of them flat
-// (SampleShape.h); samples may lie along any axis of an input. Pictures, and images that transforms
-// give another size, go to inputs [N, planes, height, width] of as many planes. Sequences go to i32
-// inputs of rank two, [steps, N] or [N, steps]: the first takes the text, the second what follows
-// each number of it.
+// the input of their name. Numbers of classes make one-hot rows for an input of floats [N,
+// classes]: labels where the images have another input and no input takes numbers. Shapes must be
+// equal but for axes of extent 1, or one of them flat (SampleShape.h); samples may lie along any
+// axis of an input. Pictures, and images that transforms give another size, go to inputs [N,
+// planes, height, width] of as many planes. Sequences go to i32 inputs of rank two, [steps, N] or
+// [N, steps]: the first takes the text, the second what follows each number of it.
 #ifndef DLC_RUNTIME_DATA_INPUTMAPPING_H
 #define DLC_RUNTIME_DATA_INPUTMAPPING_H
 
@@ -23,6 +24,8 @@ struct MappedInput {
   uint64_t together;
   /// What a number stands for that is larger than this one.
   int32_t lastClass = INT32_MAX;
+  /// A sample is the number of a class, its elements 1 for that one and 0 for the others.
+  bool oneHot = false;
 
   bool samplesFirst() const { return together == elements; }
   /// Where in the input an element of sample `row` of a batch lies, if it begins a run of those
@@ -55,7 +58,8 @@ Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int6
 Status checkSample(const DatasetField &field, const MappedInput &mapped, const ValueInfo &input,
                    uint64_t sample, const std::byte *from);
 
-/// Converts one sample: u8 to floats in [0, 1], other types by their values.
+/// Converts one sample: u8 to floats in [0, 1], other types by their values, classes to one-hot
+/// rows.
 void convertSample(const MappedInput &mapped, const std::byte *from, std::byte *to);
 /// Copies one number of a sequence, a u8 or an i32, to an i32.
 void convertNumber(const MappedInput &mapped, const std::byte *from, std::byte *to);

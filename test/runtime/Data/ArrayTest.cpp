@@ -368,6 +368,26 @@ TEST_F(Arrays, CompareShapes) {
             path + ": 'x' is f32[N, 6, 2, 3], input 'x' of entry 'e' takes f32[N, 2, 6, 3]");
 }
 
+// Numbers of classes in an array make one-hot rows for an input of floats [N, classes].
+TEST_F(Arrays, MakeOneHotRows) {
+  const ValueInfo label = inputOf("label", DLC_F32, {2, 3});
+  const std::vector<std::byte> rows = elements<float>({0, 0, 1, 1, 0, 0});
+  const Fed fed = feed(path, {"label", DLC_I64, {2, 1}, elements<int64_t>({2, 0})}, label, 2);
+  EXPECT_EQ(fed.bytes, rows);
+  EXPECT_EQ(fed.notes.at(0), path + ": numbers of classes fill input 'label', f32[N, 3], as "
+                                    "one-hot rows");
+  EXPECT_EQ(feed(path, {"label", DLC_U8, {2}, elements<uint8_t>({2, 0})}, label, 2).bytes, rows);
+  EXPECT_EQ(feed(path, {"label", DLC_I32, {2}, elements<int32_t>({2, 3})}, label, 2).message,
+            path + ": 'label': sample 1 has value 3 for input 'label', allowed are 0 to 2");
+  EXPECT_EQ(feed(path, {"label", DLC_I32, {2}, elements<int32_t>({-1, 0})}, label, 2).message,
+            path + ": 'label': sample 0 has value -1 for input 'label', allowed are 0 to 2");
+  EXPECT_EQ(feed(path, {"label", DLC_F32, {2}, elements<float>({2, 0})}, label, 2).message,
+            path + ": 'label' is f32[N], input 'label' of entry 'e' takes f32[N, 3]");
+  EXPECT_EQ(
+      feed(path, {"label", DLC_I32, {2, 2}, elements<int32_t>({2, 0, 1, 1})}, label, 2).message,
+      path + ": 'label' is i32[N, 2], input 'label' of entry 'e' takes f32[N, 3]");
+}
+
 TEST_F(Arrays, AdviseOnOneHotLabels) {
   ValueInfo label = inputOf("label", DLC_I32, {2});
   const StoredArray hot{"label", DLC_F32, {2, 2}, elements<float>({0, 1, 1, 0})};

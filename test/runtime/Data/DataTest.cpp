@@ -216,6 +216,47 @@ TEST(Batches, TakeLabelsOfOneNumber) {
             path + ": expected one label a sample, found u8[10, 2]");
 }
 
+// Labels make one-hot rows for the input of floats [N, classes] that the images do not fit.
+TEST(Batches, MakeOneHotRowsOfLabels) {
+  Small small(20);
+  for (dlc_dtype dtype : {DLC_F32, DLC_F64, DLC_F16, DLC_BF16})
+    for (bool labelsFirst : {false, true}) {
+      std::vector<ValueInfo> inputs = {inputOf("image", DLC_F32, {8, 1, 4, 4}),
+                                       inputOf("label", dtype, {8, 5})};
+      if (labelsFirst)
+        std::swap(inputs[0], inputs[1]);
+      const EntryInfo entry = entryWith(std::move(inputs), 8);
+      auto loader = BatchLoader::create(entry, small.data);
+      ASSERT_TRUE(loader.ok()) << loader.status().message();
+      EXPECT_EQ((*loader)->notes(true).front(),
+                small.folder.root() + ": numbers of classes fill input 'label', " +
+                    std::string(dtypeName(dtype)) + "[N, 5], as one-hot rows");
+      ASSERT_TRUE((*loader)->start({}).ok());
+      const auto block = (*loader)->next().take()->inputs[labelsFirst ? 0 : 1];
+      for (uint32_t i = 0; i < 8; ++i)
+        for (int c = 0; c < 5; ++c)
+          EXPECT_EQ(loadElement(dtype, block.data() + (i * 5 + c) * dtypeSize(dtype)),
+                    c == int(*small.data->sample(i, 1)));
+    }
+  auto message = [&](std::vector<ValueInfo> inputs) {
+    return std::string(
+        BatchLoader::create(entryWith(std::move(inputs), 8), small.data).status().message());
+  };
+  EXPECT_EQ(message({inputOf("image", DLC_F32, {8, 1, 4, 4}), inputOf("label", DLC_F32, {8, 3})}),
+            small.folder.path("train-labels-idx1-ubyte") +
+                ": sample 6 has label 3, the classes of input 'label' are 0 to 2");
+  // Who forgot the size of images, or has a place for the labels, is not given one-hot rows.
+  const std::string images =
+      small.folder.path("train-images-idx3-ubyte") + ": images are u8[N, 4, 4]";
+  EXPECT_EQ(message({inputOf("image", DLC_F32, {8, 100})}),
+            images + ", input 'image' of entry 'e' takes f32[N, 100]");
+  EXPECT_EQ(message({inputOf("image", DLC_F32, {8, 100}), inputOf("label", DLC_I32, {8})}),
+            images + ", input 'image' of entry 'e' takes f32[N, 100]");
+  EXPECT_EQ(message({inputOf("image", DLC_F32, {8, 16}), inputOf("noise", DLC_F32, {8, 100}),
+                     inputOf("label", DLC_I32, {8})}),
+            images + ", input 'noise' of entry 'e' takes f32[N, 100]");
+}
+
 // Training drops the partial batch, evaluation pads it.
 TEST(Batches, HandleThePartialBatch) {
   Small small(20);
