@@ -78,7 +78,9 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
 
 BatchLoader::~BatchLoader() { stop(); }
 
-Status BatchLoader::checkTransforms() const {
+Status BatchLoader::checkTransforms() {
+  DLC_TRY_ASSIGN(sides, checkMixes(transforms.mixes, entry, mapping));
+  mixed = sides;
   bool any = transforms.all.empty();
   for (const MappedInput &mapped : mapping) {
     const ValueInfo &input = entry.inputs[mapped.input];
@@ -380,6 +382,17 @@ void BatchLoader::clearRows(Slot &slot, uint64_t valid, Room &room) {
   }
 }
 
+void BatchLoader::mix(Slot &slot, uint64_t number, Room &room) const {
+  const Mixture mixture =
+      mixtureOf(transforms.mixes, mixed, BatchDraws(pass.seed.value_or(0), pass.epoch, number));
+  for (const MappedInput &each : mapping) {
+    const uint64_t bytes =
+        static_cast<uint64_t>(slot.batch.valid) * each.elements * dtypeSize(each.to);
+    mixSamples(mixture, each, entry.inputs[each.input], slot.blocks[each.input].first(bytes),
+               room.read);
+  }
+}
+
 Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
   const uint64_t begin = number * entry.batch,
                  count = std::min<uint64_t>(entry.batch, order.size() - begin);
@@ -392,6 +405,8 @@ Status BatchLoader::fill(Slot &slot, uint64_t number, Room &room) {
   }
   slot.batch.valid = static_cast<int32_t>(valid);
   clearRows(slot, valid, room);
+  if (!transforms.mixes.empty() && !stopping)
+    mix(slot, number, room);
   return {};
 }
 

@@ -2,7 +2,8 @@
 //
 // The order is a function of seed, epoch and position: neither the number of threads nor a restart
 // in mid-epoch changes it. Training drops the last partial batch; evaluation pads it with zeros and
-// says how many samples are valid. Images go through a list of transforms (Augment/Transforms.h).
+// says how many samples are valid. Images go through a list of transforms (Augment/Transforms.h),
+// and batches are mixed as the last of all (Augment/Mix.h).
 //
 // Of a sequence each row of a batch takes a piece, and the rows of the next batch go on where those
 // of this one end: the sequence is cut into as many parts as all ranks have rows. There is no order
@@ -18,6 +19,7 @@
 #include "dlc/context.h"
 #include "dlc/log.h"
 #include "runtime/Data/Augment/Augmenter.h"
+#include "runtime/Data/Augment/Mix.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -95,7 +97,7 @@ public:
 private:
   BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, InputMapping mapped,
               Shard shard, const LoadOptions &options, TransformList transforms);
-  Status checkTransforms() const;
+  Status checkTransforms();
   void stop();
   /// A batch, and its inputs as they are written.
   struct Slot {
@@ -128,6 +130,7 @@ private:
   Status fillImage(const MappedInput &mapped, uint32_t sample, std::byte *to, Room &room);
   std::string sizeAdvice(const ValueInfo &input) const;
   void spread(const MappedInput &mapped, uint64_t row, const std::byte *from, std::byte *block);
+  void mix(Slot &slot, uint64_t number, Room &room) const;
   Status fillSequence(Slot &slot, uint64_t number, Room &room);
   /// Elements of a sequence that a row takes in one batch.
   uint64_t steps() const { return mapping.front().elements; }
@@ -144,6 +147,8 @@ private:
   bool inMemory;
   uint64_t mostBad;
   TransformList transforms;
+  /// Of the images that are mixed.
+  Sides mixed = {0, 0};
   std::vector<Room> rooms; ///< One for each thread.
   std::vector<std::vector<std::byte>> storage;
   std::vector<Slot> ring;

@@ -28,6 +28,21 @@ private:
   uint32_t epoch, sample, name;
 };
 
+/// What is drawn for a batch: a function of seed, epoch and the batch's number in the epoch, among
+/// those of all ranks.
+class BatchDraws {
+public:
+  BatchDraws(uint64_t seed, uint32_t epoch, uint64_t batch)
+      : seed(seed), epoch(epoch), batch(static_cast<uint32_t>(batch)), name(hashName("mix")) {}
+
+  /// Words number 4 * `turn` and on.
+  PhiloxWords of(uint32_t turn) const { return philox(seed, {batch, turn, epoch, name}); }
+
+private:
+  uint64_t seed;
+  uint32_t epoch, batch, name;
+};
+
 /// From 0 to `count` - 1: the upper half of the product, up to a bias of count / 2^32.
 inline int64_t drawWhole(uint32_t random, uint64_t count) {
   return static_cast<int64_t>((random * count) >> 32);

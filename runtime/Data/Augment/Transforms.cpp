@@ -20,6 +20,10 @@ bool Transform::setsSize() const {
   return kind == RandomResizedCrop || kind == CenterCrop || (kind == Resize && width != 0);
 }
 
+bool Transform::mixes() const {
+  return kind == TransformKind::Mixup || kind == TransformKind::CutMix;
+}
+
 bool TransformList::setsSize() const {
   return std::ranges::any_of(all, [](const Transform &each) { return each.setsSize(); });
 }
@@ -161,7 +165,11 @@ constexpr Form forms[] = {
      readAmount<&Transform::amount, 0.0, 1.0>},
     {TransformKind::Cutout, "cutout", "cutout:S, a square of S x S pixels", readHeight},
     {TransformKind::Normalise, "normalise", "normalise:mean=M:std=S, numbers by channel as 0.5/0.4",
-     nullptr, moments, 2}};
+     nullptr, moments, 2},
+    {TransformKind::Mixup, "mixup", "mixup:ALPHA above 0, as mixup:0.2",
+     readAmount<&Transform::amount, smallest, largest>},
+    {TransformKind::CutMix, "cutmix", "cutmix:ALPHA above 0, as cutmix:1",
+     readAmount<&Transform::amount, smallest, largest>}};
 
 /// Takes what lies in front of the next `separator` off the front of a text, and it with it.
 std::string_view takeUpTo(char separator, std::string_view &text) {
@@ -273,7 +281,12 @@ Result<Augmentation> parseList(std::string_view text) {
       return invalid("expected transforms with commas between them, found nothing behind '",
                      excerpt(found.text), "'");
     DLC_TRY_ASSIGN(transform, parseTransform(part));
-    std::vector<Transform> &list = (found.hasTest ? found.test : found.train).all;
+    if (transform.mixes() && found.hasTest)
+      return invalid("'", excerpt(part),
+                     "' mixes the batches of training, and stands in front of "
+                     "'test:'");
+    TransformList &split = found.hasTest ? found.test : found.train;
+    std::vector<Transform> &list = transform.mixes() ? split.mixes : split.all;
     for (const Transform &other : list)
       if (other.kind == transform.kind)
         return invalid("'", part.substr(0, part.find(':')), "' is there twice: '",

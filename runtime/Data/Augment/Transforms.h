@@ -3,7 +3,8 @@
 //
 //   random-resized-crop:224:bicubic,flip,test:resize:256,center-crop:224
 //
-// Transforms stand in the order in which they are applied, with commas between them; behind `test:`
+// Transforms stand in the order in which they are applied, with commas between them, and those of
+// batches anywhere; behind `test:`
 // stand those of evaluation. Without it evaluation has those of training that draw nothing. "@FILE"
 // is a file with them, a line for each; what follows a # is a comment.
 #ifndef DLC_RUNTIME_DATA_AUGMENT_TRANSFORMS_H
@@ -38,7 +39,11 @@ enum class TransformKind : uint8_t {
   /// A square of `height` x `height` somewhere becomes zeros.
   Cutout,
   /// (x - mean) / deviation.
-  Normalise
+  Normalise,
+  /// Samples of a batch, and their labels, by a share of distribution Beta(amount, amount): of all
+  /// of them, or of a box of their images.
+  Mixup,
+  CutMix
 };
 
 struct Range {
@@ -62,10 +67,14 @@ struct Transform {
   bool draws() const;
   /// Whether it makes images of any size to some that are all alike in it.
   bool setsSize() const;
+  /// Whether it is for batches, not for each sample.
+  bool mixes() const;
 };
 
 struct TransformList {
   std::vector<Transform> all = {};
+  /// What happens to a batch behind all of these: one of them by chance.
+  std::vector<Transform> mixes = {};
   /// For messages: what it is used for.
   Split split = Split::Train;
 

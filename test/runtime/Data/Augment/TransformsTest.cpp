@@ -97,13 +97,15 @@ TEST(Transforms, StandInFiles) {
 
 TEST(Transforms, SayWhatWasExpected) {
   const std::string size = "expected resize:S by the shorter side, or resize:HxW, found '",
+                    mixup = "expected mixup:ALPHA above 0, as mixup:0.2, found '",
+                    cutmix = "expected cutmix:ALPHA above 0, as cutmix:1, found '",
                     crop = "expected crop:N, N pixels of zeros around, found '";
   const std::pair<std::string, std::string> cases[] = {
       {"flop", "there is no transform 'flop'; did you mean 'flip'?"},
       {"normalize:mean=0:std=1", "there is no transform 'normalize'; did you mean 'normalise'?"},
       {"turn",
        "there is no transform 'turn'; there are: resize, random-resized-crop, center-crop, crop, "
-       "flip, rotate, colour-jitter, pca, cutout, normalise"},
+       "flip, rotate, colour-jitter, pca, cutout, normalise, mixup, cutmix"},
       {"crop", crop + "crop'"},
       {"crop:", crop + "crop:'"},
       {"crop:0", crop + "crop:0'"},
@@ -152,7 +154,28 @@ TEST(Transforms, SayWhatWasExpected) {
       {"normalise:mean=0.5/:std=1",
        "'normalise' expects mean=M or a number for each channel, as mean=0.485/0.456/0.406, found "
        "'normalise:mean=0.5/:std=1'"},
-      {"cutout:3.5", "expected cutout:S, a square of S x S pixels, found 'cutout:3.5'"}};
+      {"cutout:3.5", "expected cutout:S, a square of S x S pixels, found 'cutout:3.5'"},
+      {"mixup", mixup + "mixup'"},
+      {"mixup:", mixup + "mixup:'"},
+      {"mixup:-1", mixup + "mixup:-1'"},
+      {"mixup:0", mixup + "mixup:0'"},
+      {"mixup:nan", mixup + "mixup:nan'"},
+      {"mixup:inf", mixup + "mixup:inf'"},
+      {"mixup:0.2x", mixup + "mixup:0.2x'"},
+      {"mixup:1e9", mixup + "mixup:1e9'"},
+      {"mixup:0.2:0.3", mixup + "mixup:0.2:0.3'"},
+      {"mixup:alpha=1", mixup + "mixup:alpha=1'"},
+      {"mixup:1,mixup:2", "'mixup' is there twice: 'mixup:1' and 'mixup:2'"},
+      {"mix-up:1", "there is no transform 'mix-up'; did you mean 'mixup'?"},
+      {"cutmix", cutmix + "cutmix'"},
+      {"cutmix:0", cutmix + "cutmix:0'"},
+      {"cutmix:-0.5", cutmix + "cutmix:-0.5'"},
+      {"cutmix:one", cutmix + "cutmix:one'"},
+      {"cutmix:1,flip,cutmix:1", "'cutmix' is there twice: 'cutmix:1' and 'cutmix:1'"},
+      {"CutMix:1", "there is no transform 'CutMix'; did you mean 'cutmix'?"},
+      {"test:mixup:1", "'mixup:1' mixes the batches of training, and stands in front of 'test:'"},
+      {"flip,test:flip,cutmix:1",
+       "'cutmix:1' mixes the batches of training, and stands in front of 'test:'"}};
   for (const auto &[text, message] : cases)
     EXPECT_EQ(refusal(text), message);
 }
