@@ -136,6 +136,20 @@ struct SimulateFlags : RunFlags {
   double jitter = 0;
 };
 
+/// What curves are drawn over.
+enum class PlotAxis { Step, Epoch, Seconds };
+
+struct PlotFlags {
+  std::vector<std::string> logs;
+  std::string output;
+  PlotAxis axis = PlotAxis::Step;
+  /// Numbers of the logs that are drawn; empty: losses, metrics and learning rates.
+  std::vector<std::string> metrics;
+  bool logY = false;
+  /// Of how many steps means are drawn.
+  uint64_t smooth = 1;
+};
+
 struct InspectFlags {
   std::string module;
   bool json = false;
@@ -196,6 +210,8 @@ Status bench(const BenchFlags &flags);
 Status checkSimulate(const SimulateFlags &flags);
 /// Predicts what steps would take on many ranks.
 Status simulate(const SimulateFlags &flags);
+/// Draws what logs say.
+Status plot(const PlotFlags &flags);
 Status inspect(const InspectFlags &flags);
 Status step(const StepFlags &flags);
 Status check(const CheckFlags &flags);

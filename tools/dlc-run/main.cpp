@@ -27,6 +27,7 @@ struct CommandLine {
   ExportFlags exported;
   BenchFlags bench;
   SimulateFlags simulate;
+  PlotFlags plot;
   InspectFlags inspect;
   StepFlags step;
   CheckFlags check;
@@ -35,8 +36,8 @@ struct CommandLine {
   LinkFlags link;
   std::string probedModule;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *sampleCommand, *exportCommand,
-      *benchCommand, *inspectCommand, *stepCommand, *simulateCommand, *checkCommand, *deviceCommand,
-      *launchCommand, *linkCommand;
+      *benchCommand, *plotCommand, *inspectCommand, *stepCommand, *simulateCommand, *checkCommand,
+      *deviceCommand, *launchCommand, *linkCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -54,6 +55,7 @@ struct CommandLine {
   void addBench();
   void addSimulate();
   void addLink();
+  void addPlot();
   void addInspect();
   void addStep();
   void addCheck();
@@ -464,6 +466,35 @@ void CommandLine::addLink() {
   linkCommand->add_flag("--json", link.json, "one JSON object");
 }
 
+void CommandLine::addPlot() {
+  plotCommand = add("plot", "draw losses, metrics and learning rates of logs as an SVG picture");
+  plotCommand->add_option("logs", plot.logs, "what dlc-run train --log FILE wrote; one curve each")
+      ->required()
+      ->type_name("LOG...");
+  plotCommand->add_option("-o,--save", plot.output, "picture to write")
+      ->required()
+      ->type_name("FILE")
+      ->check(fileName());
+  static const std::map<std::string, PlotAxis> axes = {
+      {"step", PlotAxis::Step}, {"epoch", PlotAxis::Epoch}, {"seconds", PlotAxis::Seconds}};
+  plotCommand
+      ->add_option_function<std::string>(
+          "--x", [this](const std::string &word) { plot.axis = axes.at(word); },
+          "over what: step (default), epoch or seconds")
+      ->type_name("WHAT")
+      ->check(oneOf({"step", "epoch", "seconds"}));
+  plotCommand
+      ->add_option("--metrics", plot.metrics, "which numbers of the logs; default: all but speeds")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  plotCommand->add_flag("--log-y", plot.logY, "a logarithmic scale, but for learning rates");
+  plotCommand
+      ->add_option("--smooth", plot.smooth, "draw means of the last N steps before the steps")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1000000));
+}
+
 void CommandLine::addInspect() {
   inspectCommand = add("inspect", "show what a module holds: a summary, and tables by flags");
   inspectCommand->add_option("module", inspect.module, "module that dlc wrote")
@@ -615,6 +646,7 @@ CommandLine::CommandLine() {
   addExport();
   addBench();
   addSimulate();
+  addPlot();
   addInspect();
   addStep();
   addCheck();
@@ -707,6 +739,8 @@ Status CommandLine::runHere() {
     return tool::bench(bench);
   if (*simulateCommand)
     return tool::simulate(simulate);
+  if (*plotCommand)
+    return tool::plot(plot);
   if (*inspectCommand)
     return tool::inspect(inspect);
   if (*stepCommand)
