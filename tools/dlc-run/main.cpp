@@ -317,7 +317,7 @@ void CommandLine::addTrain() {
   showSeldom(*trainCommand,
              {"--simt-seed", "--no-cuda-graph", "--no-libraries", "--check-ranks", "--prefetch",
               "--min-delta", "--patience-metric", "--deterministic", "--trace", "--rename",
-              "--limit", "--overfit-batches", "--fast-dev-run"});
+              "--limit", "--overfit-batches", "--fast-dev-run", "--timeout"});
 }
 
 void CommandLine::addInfer() {
