@@ -29,19 +29,25 @@ endmacro()
 
 dlc_package(runtime libdlc0 libs "${old_systems}, libstdc++6 (>= 8), libminizip1, zlib1g" "runtime of neural networks that dlc compiled"
   "A C++ and C library that loads what dlc compiled, runs it and trains it.\nIt needs no LLVM and no framework."
-  nlohmann-json xxHash libstdc++)
+  nlohmann-json xxHash protozero libstdc++)
 dlc_package(tools dlc-run science "${old_systems}" "trains and runs neural networks that dlc compiled"
   "dlc-run trains, evaluates, measures and inspects modules that dlc wrote, on\nthis machine or on several. It needs no LLVM and no library of dlc."
-  CLI11 nlohmann-json xxHash zlib minizip libstdc++)
+  CLI11 nlohmann-json xxHash protozero zlib minizip libstdc++)
 dlc_package(development libdlc-dev libdevel "libdlc0 (= ${PROJECT_VERSION})" "headers of the runtime of dlc"
   "What a program needs to train and run neural networks in itself: headers,\nwhat CMake and pkg-config read, and libdlc.a."
-  nlohmann-json xxHash)
+  nlohmann-json xxHash protozero)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libminizip-dev, zlib1g-dev")
 if(TARGET dlc_images)
   dlc_package(images libdlc-images libs "${old_systems}" "pictures as training data for the runtime of dlc"
     "libdlc0 and dlc-run open it to decode JPEG, PNG and WebP."
     libjpeg-turbo libpng libwebp zlib libstdc++)
   set(CPACK_DEBIAN_IMAGES_PACKAGE_ENHANCES "libdlc0, dlc-run")
+endif()
+if(TARGET dlc_lmdb)
+  dlc_package(lmdb libdlc-lmdb libs "${old_systems}" "LMDB databases as training data for the runtime of dlc"
+    "libdlc0 and dlc-run open it to read and write LMDB databases of pictures."
+    LMDB libstdc++)
+  set(CPACK_DEBIAN_LMDB_PACKAGE_ENHANCES "libdlc0, dlc-run")
 endif()
 if(TARGET dlc_cuda)
   dlc_package(cuda libdlc-cuda libs "${old_systems}" "CUDA devices for the runtime of dlc"

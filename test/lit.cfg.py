@@ -58,6 +58,10 @@ if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_images.so")):
     config.available_features.add("images")
 else:
     lit_config.note("images: no libdlc_images.so, the tests with pictures are left out; scripts/install-deps.sh brings what it needs")
+if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_lmdb.so")):
+    config.available_features.add("lmdb")
+else:
+    lit_config.note("lmdb: no libdlc_lmdb.so, the tests with LMDB are left out; scripts/install-deps.sh brings what it needs")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_mpi.so")) and shutil.which("mpirun", path=config.environment["PATH"]):
     config.available_features.add("mpi")
 else:

@@ -315,6 +315,20 @@ Status FileWriter::commit() {
   return durable ? syncFolderOf(target) : Status();
 }
 
+Status putInPlace(const std::string &temporary, const std::string &path) {
+  const int descriptor = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool lost = descriptor < 0 || fsync(descriptor) != 0;
+  if (descriptor >= 0)
+    close(descriptor);
+  if (lost)
+    return ioFailure(temporary, "cannot synchronise");
+  if (rename(temporary.c_str(), path.c_str()) != 0)
+    return ioFailure(path, "cannot replace it by its new content");
+  return syncFolderOf(path);
+}
+
+void removeFile(const std::string &path) { unlink(path.c_str()); }
+
 Status writeFile(const std::string &path, std::span<const std::byte> content,
                  Durability durability) {
   DLC_TRY_ASSIGN(writer, FileWriter::create(path, durability));

@@ -87,6 +87,12 @@ private:
   std::string path;
 };
 
+/// Puts a file that another library has written in the place of `path`, in the same folder, as
+/// FileWriter does: synchronised, and renamed.
+Status putInPlace(const std::string &temporary, const std::string &path);
+/// Removes a file if it is there.
+void removeFile(const std::string &path);
+
 /// Gives the file at `path` another name, in the place of what has that: a link where the file
 /// system has them, else a copy. What is written to `path` later leaves the other as it is.
 Status addName(const std::string &path, const std::string &other);

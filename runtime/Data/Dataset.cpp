@@ -8,7 +8,10 @@
 #include "runtime/Data/CifarDataset.h"
 #include "runtime/Data/Formats/ImageFolder.h"
 #include "runtime/Data/Formats/ImageList.h"
+#include "runtime/Data/Formats/LmdbDataset.h"
+#include "runtime/Data/Formats/RecordIo.h"
 #include "runtime/Data/Formats/TarShards.h"
+#include "runtime/Data/Formats/TfRecord.h"
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/TextDataset.h"
 #include "runtime/Data/TokenDataset.h"
@@ -61,6 +64,9 @@ constexpr Format formats[] = {
     {"list:", imageListFiles, hasImageListSplit, openImageList,
      "file val.txt or test.txt in a folder", true},
     {"tar:", tarFiles, hasTarSplit, openTarShards, testShards, true},
+    {"tfrecord:", tfRecordFiles, hasTfRecordSplit, openTfRecord, testShards, true},
+    {"recordio:", recordIoFiles, hasRecordIoSplit, openRecordIo, testShards, true},
+    {"lmdb:", lmdbFiles, hasLmdbSplit, openLmdbDataset, testShards, true},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
@@ -159,13 +165,17 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
     return format->open(description.substr(format->prefix.size()), split, reader);
   std::string hint;
   if (isThere(description)) {
+    const bool isLmdb = isThere(description + "/data.mdb") || description.ends_with(".mdb");
     const bool hasFolderOfLists = isFolder(description) && hasImageListSplit(description, split);
     hint = concat("; did you mean '",
-                  hasCifarSplit(description, split)       ? "cifar:"
+                  isLmdb                                  ? "lmdb:"
+                  : hasCifarSplit(description, split)     ? "cifar:"
                   : isImageFolder(description)            ? "images:"
                   : hasFolderOfLists                      ? "list:"
                   : isFolder(description)                 ? "idx:"
                   : description.ends_with(".tar")         ? "tar:"
+                  : description.ends_with(".tfrecord")    ? "tfrecord:"
+                  : description.ends_with(".rec")         ? "recordio:"
                   : description.ends_with(".npz")         ? "npz:"
                   : description.ends_with(".safetensors") ? "safetensors:"
                                                           : "text:",

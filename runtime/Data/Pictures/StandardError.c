@@ -1,6 +1,6 @@
-// Debian's archives of libjpeg-turbo and libpng are compiled for programs, in which `stderr` has a
-// place that the linker knows. In libdlc_images.so this is it; nothing is written to it, as both
-// are given functions for what they have to say.
+// Debian's archives of libjpeg-turbo, libpng and LMDB are compiled for programs, in which `stderr`
+// has a place that the linker knows. In libdlc_images.so and libdlc_lmdb.so this is it; nothing is
+// written to it, as all are given functions for what they have to say.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -19,13 +19,15 @@ PARTS = {
     "libjpeg-turbo": (" jpeg_read_header$", "libjpeg-turbo"),
     "libpng": (" png_read_info$", "libpng"),
     "libwebp": (" WebPDecode$", "Google"),
+    "LMDB": (" mdb_env_open$", "OpenLDAP"),
+    "protozero": ("9protozero", "protozero"),
     "libstdc++": (" _ZSt17__throw_bad_allocv$", "GCC RUNTIME LIBRARY EXCEPTION"),
     "LLD": ("_ZN3lld3elf", "LLVM Exceptions"),
     "cudart": (" cudaGetErrorString$", "NVIDIA"),
 }
 OBJECTS = {
     "dlc": ["bin/dlc", "bin/make-digits"], "dlc-run": ["bin/dlc-run"], "libdlc0": ["lib/libdlc.so"], "libdlc-dev": ["lib/libdlc.a"],
-    "libdlc-images": ["lib/libdlc_images.so"], "libdlc-mpi": ["lib/libdlc_mpi.so"], "libdlc-cuda": ["lib/libdlc_cuda.so"],
+    "libdlc-images": ["lib/libdlc_images.so"], "libdlc-lmdb": ["lib/libdlc_lmdb.so"], "libdlc-mpi": ["lib/libdlc_mpi.so"], "libdlc-cuda": ["lib/libdlc_cuda.so"],
 }
 HEADING = re.compile(r"^(\S+), parts of which are in this package$", re.M)
 
