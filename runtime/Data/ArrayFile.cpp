@@ -5,6 +5,7 @@
 #include "runtime/Core/Layout.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Safetensors.h"
+#include "runtime/Data/StoredNumbers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -37,39 +38,14 @@ std::string_view valueOf(std::string_view header, std::string_view key) {
 
 using Bytes = std::vector<std::byte>;
 
-/// Whole numbers of a type that dlc has not, as those of the next one that has them all.
-template <typename From, typename To> Bytes widen(std::span<const std::byte> from) {
-  Bytes wide(from.size() / sizeof(From) * sizeof(To));
-  for (size_t i = 0; i < from.size() / sizeof(From); ++i) {
-    From number;
-    std::memcpy(&number, from.data() + i * sizeof(From), sizeof(From));
-    const To same = number;
-    std::memcpy(wide.data() + i * sizeof(To), &same, sizeof(To));
-  }
-  return wide;
+/// What "'<f4'" stands for; null for what is not read. Bytes have no order.
+const StoredType *typeOf(std::string_view descr) {
+  if (descr.size() != 5 || descr.front() != '\'' || descr.back() != '\'')
+    return nullptr;
+  const StoredType *type = findStoredType(descr.substr(2, 2));
+  const bool hasOrder = descr[1] == '<' || descr[1] == '>';
+  return type && (hasOrder || (descr[1] == '|' && type->bytes == 1)) ? type : nullptr;
 }
-
-/// An element type of .npy.
-struct NpyType {
-  std::string_view name;
-  dlc_dtype dtype;
-  /// Of an element in the file.
-  uint64_t bytes;
-  /// Null where elements are read as they stand.
-  Bytes (*widen)(std::span<const std::byte> from) = nullptr;
-};
-
-constexpr NpyType npyTypes[] = {{"'<f4'", DLC_F32, 4},
-                                {"'<f8'", DLC_F64, 8},
-                                {"'<f2'", DLC_F16, 2},
-                                {"'|i1'", DLC_I32, 1, widen<int8_t, int32_t>},
-                                {"'<i2'", DLC_I32, 2, widen<int16_t, int32_t>},
-                                {"'<i4'", DLC_I32, 4},
-                                {"'<i8'", DLC_I64, 8},
-                                {"'|u1'", DLC_U8, 1},
-                                {"'<u2'", DLC_I32, 2, widen<uint16_t, int32_t>},
-                                {"'<u4'", DLC_I64, 4, widen<uint32_t, int64_t>},
-                                {"'|b1'", DLC_BOOL, 1}};
 
 /// The way out for elements of a type that is not read.
 std::string_view adviceFor(std::string_view descr) {
@@ -113,20 +89,19 @@ Result<StoredArray> parseNpy(Bytes content, std::string name, const std::string 
     return damaged(place, ": the .npy header claims ", length, " bytes, the file ends before");
   const std::string_view header = text.substr(fixed + lengthBytes, length);
   const std::string_view descr = valueOf(header, "descr");
-  const auto *type =
-      std::ranges::find_if(npyTypes, [&](const NpyType &each) { return each.name == descr; });
-  if (type == std::end(npyTypes)) {
+  const StoredType *type = typeOf(descr);
+  if (!type) {
     std::string known;
-    for (const NpyType &each : npyTypes)
+    for (const StoredType &each : storedTypes())
       addItem(known, each.name);
     return unsupported(place, ": elements of type ", descr.empty() ? "?" : excerpt(descr),
-                       ", expected one of ", known, adviceFor(descr));
+                       ", expected one of ", known, " in either byte order", adviceFor(descr));
   }
   const std::string_view order = valueOf(header, "fortran_order");
-  if (order == "True")
-    return unsupported(place, ": it lies in Fortran's order; numpy.ascontiguousarray turns it");
-  if (order != "False")
+  if (order != "True" && order != "False")
     return damaged(place, ": the .npy header does not say the elements' order");
+  // The header goes before its numbers are looked at.
+  const bool isBigEndian = descr[1] == '>', byColumns = order == "True";
   auto shape = shapeOf(valueOf(header, "shape"));
   if (!shape || shape->size() > DLC_MAX_RANK)
     return damaged(place, ": the .npy header has no shape of at most ", DLC_MAX_RANK, " axes");
@@ -134,9 +109,13 @@ Result<StoredArray> parseNpy(Bytes content, std::string name, const std::string 
   const uint64_t held = text.size() - fixed - lengthBytes - length;
   if (!count || *count > mostBytes || *count * type->bytes != held)
     return damaged(place, ": the .npy header claims ",
-                   type->widen ? concat(type->name, " as ") : std::string(),
+                   type->widen ? concat(descr, " as ") : std::string(),
                    TensorType{type->dtype, *shape, {}}.str(), ", behind it stand ", held, " bytes");
   content.erase(content.begin(), content.end() - static_cast<ptrdiff_t>(held));
+  if (isBigEndian)
+    swapBytes(content, type->bytes);
+  if (byColumns)
+    content = rowsOfColumns(content, *shape, type->bytes);
   if (type->widen)
     content = type->widen(content);
   return StoredArray{std::move(name), type->dtype, *std::move(shape), std::move(content)};

@@ -22,8 +22,8 @@ struct StoredArray {
 };
 
 /// Those arrays of a file that are `wanted` by their names; the file's first bytes say what it is.
-/// Damage of any kind, an element type that is not dlc's and Fortran's order are one error that
-/// names the file.
+/// Byte order and Fortran's order are converted. Damage of any kind and an element type that is not
+/// read are one error that names the file.
 Result<std::vector<StoredArray>> readArrays(const std::string &path,
                                             const std::function<bool(std::string_view)> &wanted);
 

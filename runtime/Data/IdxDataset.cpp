@@ -88,6 +88,15 @@ uint32_t bigEndian(const std::byte *bytes) {
   return value;
 }
 
+/// By the third byte of the magic number.
+const StoredType *findType(unsigned number) {
+  constexpr std::string_view names[] = {"u1", "i1", "", "i2", "i4", "f4", "f8"};
+  constexpr unsigned first = 8;
+  return number < first || number - first >= std::size(names)
+             ? nullptr
+             : findStoredType(names[number - first]);
+}
+
 Status readHeader(GzipReader &reader, const std::string &path, IdxFile &out) {
   std::byte magic[4];
   DLC_TRY_ASSIGN(got, reader.read(magic, sizeof(magic)));
@@ -96,11 +105,12 @@ Status readHeader(GzipReader &reader, const std::string &path, IdxFile &out) {
     return damaged(path, ": no IDX file: ",
                    kind.empty() ? "it does not begin with two zero bytes" : concat("it is ", kind));
   }
-  constexpr unsigned unsignedBytes = 8;
   const auto type = static_cast<unsigned>(magic[2]), rank = static_cast<unsigned>(magic[3]);
-  if (type != unsignedBytes)
-    return damaged(path, ": IDX element type ", type, " is not read, expected ", unsignedBytes,
-                   " (unsigned bytes)");
+  out.type = findType(type);
+  if (!out.type)
+    return damaged(path, ": IDX element type ", type,
+                   ", expected 8 (unsigned bytes), 9 (signed), 11 or 12 (whole numbers of 16 or 32 "
+                   "bits), 13 or 14 (floats of 32 or 64)");
   if (rank == 0 || rank > DLC_MAX_RANK)
     return damaged(path, ": IDX rank ", rank, ", expected 1 to ", DLC_MAX_RANK);
   for (unsigned axis = 0; axis < rank; ++axis) {
@@ -120,21 +130,26 @@ public:
              IdxFile labels)
       : folder(std::move(folder)), images(std::move(images)), labels(std::move(labels)) {
     const std::vector<uint64_t> &shape = this->images.shape;
-    fieldList = {{FieldKind::Image, DLC_U8, {shape.begin() + 1, shape.end()}, std::move(imagePath)},
-                 {FieldKind::Label, DLC_U8, {}, std::move(labelPath)}};
+    fieldList = {{FieldKind::Image,
+                  this->images.type->dtype,
+                  {shape.begin() + 1, shape.end()},
+                  std::move(imagePath)},
+                 {FieldKind::Label, this->labels.type->dtype, {}, std::move(labelPath)}};
     imageBytes = this->images.data.size() / size();
+    labelBytes = this->labels.data.size() / size();
   }
   const std::string &name() const override { return folder; }
   uint64_t size() const override { return images.shape[0]; }
   const std::vector<DatasetField> &fields() const override { return fieldList; }
   const std::byte *sample(uint64_t index, size_t field) const override {
-    return field == 0 ? images.data.data() + index * imageBytes : labels.data.data() + index;
+    return field == 0 ? images.data.data() + index * imageBytes
+                      : labels.data.data() + index * labelBytes;
   }
 
 private:
   std::string folder;
   IdxFile images, labels;
-  uint64_t imageBytes;
+  uint64_t imageBytes, labelBytes;
   std::vector<DatasetField> fieldList;
 };
 
@@ -166,26 +181,30 @@ Result<IdxFile> readIdxFile(const std::string &path) {
   DLC_TRY_ASSIGN(reader, GzipReader::open(path));
   IdxFile file;
   DLC_TRY(readHeader(reader, path, file));
-  const auto expected = checkedElementCount(file.shape);
-  if (!expected)
+  const auto count = checkedElementCount(file.shape);
+  const uint64_t each = file.type->bytes, expected = count.value_or(0) * each;
+  if (!count || expected / each != *count)
     return damaged(path, ": the IDX header claims too many elements");
   // One more, to see that nothing follows; not more than a file of this size can hold, for a
   // damaged header must not ask for all memory. Pages are touched as far as the file fills them.
   constexpr size_t chunk = 1 << 22;
-  DLC_TRY(reserveRoom(file.data, std::min(*expected + 1, reader.mostContent() + chunk)).in(path));
+  DLC_TRY(reserveRoom(file.data, std::min(expected + 1, reader.mostContent() + chunk)).in(path));
   size_t size = 0;
   while (true) {
-    const size_t wanted = std::min<uint64_t>(*expected + 1 - size, chunk);
+    const size_t wanted = std::min<uint64_t>(expected + 1 - size, chunk);
     file.data.resize(size + wanted);
     DLC_TRY_ASSIGN(got, reader.read(file.data.data() + size, wanted));
     size += got;
-    if (got < wanted || size > *expected)
+    if (got < wanted || size > expected)
       break;
   }
-  if (size != *expected)
-    return damaged(path, ": the IDX header claims ", *expected, " elements, the file holds ",
-                   size > *expected ? "more" : std::to_string(size));
+  if (size != expected)
+    return damaged(path, ": the IDX header claims ", *count, " elements, the file holds ",
+                   size > expected ? "more" : std::to_string(size / each));
   file.data.resize(size);
+  swapBytes(file.data, each);
+  if (file.type->widen)
+    file.data = file.type->widen(file.data);
   return file;
 }
 
@@ -208,9 +227,9 @@ Result<std::shared_ptr<const Dataset>> openIdxDataset(const std::string &folder,
   DLC_TRY_ASSIGN(labels, readIdxFile(labelPath));
   if (images.shape.size() < 2)
     return damaged(imagePath, ": images need at least two axes, found ", images.shape.size());
-  if (labels.data.size() != labels.shape[0])
+  if (checkedElementCount(labels.shape) != labels.shape[0])
     return damaged(labelPath, ": expected one label a sample, found ",
-                   TensorType{DLC_U8, labels.shape, {}}.str());
+                   TensorType{labels.type->dtype, labels.shape, {}}.str());
   if (images.shape[0] != labels.shape[0])
     return damaged(labelPath, ": ", labels.shape[0], " labels for ", images.shape[0], " images");
   if (images.shape[0] == 0)

@@ -4,11 +4,13 @@
 #define DLC_RUNTIME_DATA_IDXDATASET_H
 
 #include "runtime/Data/Dataset.h"
+#include "runtime/Data/StoredNumbers.h"
 
 namespace dlc::runtime {
 
-/// The content of one IDX file of unsigned bytes.
+/// The content of one IDX file, as elements of `type->dtype`.
 struct IdxFile {
+  const StoredType *type = nullptr;
   std::vector<uint64_t> shape;
   std::vector<std::byte> data;
 };

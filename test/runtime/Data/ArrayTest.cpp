@@ -120,17 +120,39 @@ TEST_F(Arrays, WidenWholeNumbers) {
             "the .npy header claims '<i2' as i32[2], behind it stand 2 bytes");
 }
 
+// Either byte order and Fortran's order, as numpy.savez has written them, beside what NumPy makes
+// of them as rows of little-endian numbers.
+TEST_F(Arrays, ConvertOrders) {
+  const std::string path = DLC_TEST_INPUTS "/numbers/orders.npz", ending = ".expected";
+  auto arrays = readAll(path);
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_EQ(arrays->size(), 32u);
+  for (const StoredArray &array : *arrays)
+    for (const StoredArray &expected : *arrays)
+      if (expected.name == array.name + ending) {
+        EXPECT_EQ(array.dtype, expected.dtype) << array.name;
+        EXPECT_EQ(array.shape, expected.shape) << array.name;
+        EXPECT_EQ(array.bytes, expected.bytes) << array.name;
+      }
+}
+
 TEST_F(Arrays, SayWhatIsWrongWithNpy) {
   const auto one = elements<float>({1});
   EXPECT_EQ(messageFor(npy(headerOf("<c8", "(1,)"), one)),
-            "elements of type '<c8', expected one of '<f4', '<f8', '<f2', '|i1', '<i2', '<i4', "
-            "'<i8', '|u1', '<u2', '<u4', '|b1'; save it as float32 or int32: .astype(np.int32)");
+            "elements of type '<c8', expected one of f4, f8, f2, i1, i2, i4, i8, u1, u2, u4, b1 "
+            "in either byte order; save it as float32 or int32: .astype(np.int32)");
   EXPECT_EQ(messageFor(npy(headerOf("<U3", "(1,)"), one)),
-            "elements of type '<U3', expected one of '<f4', '<f8', '<f2', '|i1', '<i2', '<i4', "
-            "'<i8', '|u1', '<u2', '<u4', '|b1'; numpy.unique(x, return_inverse=True)[1] makes "
+            "elements of type '<U3', expected one of f4, f8, f2, i1, i2, i4, i8, u1, u2, u4, b1 "
+            "in either byte order; numpy.unique(x, return_inverse=True)[1] makes "
             "class numbers of texts");
-  EXPECT_EQ(messageFor(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", one)),
-            "it lies in Fortran's order; numpy.ascontiguousarray turns it");
+  for (const char *descr : {"=f4", "|f4", ">u8", "<f16", "<V4", "f4", "<"})
+    EXPECT_TRUE(messageFor(npy(headerOf(descr, "(1,)"), one)).starts_with("elements of type"));
+  EXPECT_EQ(messageFor(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", one)),
+            "the .npy header does not say the elements' order");
+  EXPECT_EQ(messageFor(npy("{'descr': '>f4', 'fortran_order': True, 'shape': (2,), }", one)),
+            "the .npy header claims f32[2], behind it stand 4 bytes");
+  EXPECT_EQ(messageFor(npy(headerOf(">f2", "(1152921504606846976,)"), one)).substr(0, 22),
+            "the .npy header claims");
   EXPECT_EQ(messageFor(npy(headerOf("<f4", "(2,)"), one)),
             "the .npy header claims f32[2], behind it stand 4 bytes");
   EXPECT_EQ(

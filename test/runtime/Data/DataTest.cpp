@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <numeric>
@@ -69,13 +70,72 @@ TEST(Idx, ReadsPlainAndGzip) {
   }
 }
 
+// Elements are big-endian; types that dlc has not become wider whole numbers.
+TEST(Idx, ReadsNumbersOfAnyType) {
+  TemporaryFolder folder;
+  auto read = [&](std::initializer_list<int> bytes) {
+    writeFile(folder.path("x"), idx(bytes));
+    return readIdxFile(folder.path("x")).take();
+  };
+  auto numbersOf = [](const IdxFile &file) {
+    std::vector<double> numbers;
+    for (size_t at = 0; at < file.data.size(); at += dtypeSize(file.type->dtype))
+      numbers.push_back(loadElement(file.type->dtype, file.data.data() + at));
+    return numbers;
+  };
+  using Numbers = std::vector<double>;
+  const IdxFile bytes = read({0, 0, 9, 1, 0, 0, 0, 3, 128, 255, 127});
+  EXPECT_EQ(bytes.type->dtype, DLC_I32);
+  EXPECT_EQ(numbersOf(bytes), (Numbers{-128, -1, 127}));
+  EXPECT_EQ(numbersOf(read({0, 0, 11, 1, 0, 0, 0, 2, 128, 0, 1, 2})), (Numbers{-32768, 258}));
+  EXPECT_EQ(numbersOf(read({0, 0, 12, 1, 0, 0, 0, 2, 255, 255, 255, 254, 1, 0, 0, 0})),
+            (Numbers{-2, 1 << 24}));
+  const IdxFile floats = read({0, 0, 13, 2, 0, 0, 0, 1, 0, 0, 0, 2, 63, 128, 0, 0, 192, 32, 0, 0});
+  EXPECT_EQ(floats.type->dtype, DLC_F32);
+  EXPECT_EQ(floats.shape, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(numbersOf(floats), (Numbers{1, -2.5}));
+  EXPECT_EQ(numbersOf(read({0, 0, 14, 1, 0, 0, 0, 1, 63, 240, 0, 0, 0, 0, 0, 0})), Numbers{1});
+}
+
+// Images of floats are taken as they are, labels of any whole numbers.
+TEST(Idx, FeedsNumbersOfAnyType) {
+  TemporaryFolder folder;
+  writeFile(folder.path("train-images-idx3-ubyte"),
+            idx({0,  0,   13, 3, 0,   0,  0, 2, 0,  0, 0, 1, 0, 0, 0, 2,
+                 63, 128, 0,  0, 192, 32, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0}));
+  writeFile(folder.path("train-labels-idx1-ubyte"),
+            idx({0, 0, 12, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1}));
+  const EntryInfo entry =
+      entryWith({inputOf("image", DLC_F32, {2, 1, 1, 2}), inputOf("label", DLC_I32, {2})}, 2);
+  const auto data = openDataset("idx:" + folder.root(), Split::Train);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  auto loader = BatchLoader::create(entry, *data);
+  ASSERT_TRUE(loader.ok()) << loader.status().message();
+  ASSERT_TRUE((*loader)->start({.seed = {}}).ok());
+  const Batch *batch = (*loader)->next().take();
+  float image[4];
+  int32_t label[2];
+  std::memcpy(image, batch->inputs[0].data(), sizeof(image));
+  std::memcpy(label, batch->inputs[1].data(), sizeof(label));
+  EXPECT_THAT(image, testing::ElementsAre(1.0f, -2.5f, 2.0f, 0.0f));
+  EXPECT_THAT(label, testing::ElementsAre(3, 1));
+}
+
 TEST(Idx, SaysWhatIsWrong) {
   TemporaryFolder folder;
   EXPECT_EQ(messageFor(folder, {}), "no IDX file: it does not begin with two zero bytes");
   EXPECT_EQ(messageFor(folder, idx({1, 0, 8, 1})),
             "no IDX file: it does not begin with two zero bytes");
-  EXPECT_EQ(messageFor(folder, idx({0, 0, 13, 1})),
-            "IDX element type 13 is not read, expected 8 (unsigned bytes)");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 13, 1})), "the IDX header ends after 0 of 1 extents");
+  for (int type : {0, 7, 10, 15, 255})
+    EXPECT_EQ(messageFor(folder, idx({0, 0, type, 1})),
+              "IDX element type " + std::to_string(type) +
+                  ", expected 8 (unsigned bytes), 9 (signed), 11 or 12 (whole numbers of 16 or 32 "
+                  "bits), 13 or 14 (floats of 32 or 64)");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 13, 1, 0, 0, 0, 2, 1, 2, 3, 4, 5})),
+            "the IDX header claims 2 elements, the file holds 1");
+  EXPECT_EQ(messageFor(folder, idx({0, 0, 14, 2, 255, 255, 255, 255, 255, 255, 255, 255})),
+            "the IDX header claims too many elements");
   EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 9})), "IDX rank 9, expected 1 to 8");
   EXPECT_EQ(messageFor(folder, idx({0, 0, 8, 2, 0, 0, 0, 1})),
             "the IDX header ends after 1 of 2 extents");

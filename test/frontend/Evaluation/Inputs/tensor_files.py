@@ -45,13 +45,12 @@ def write(folder):
 infer M {{ batch = 1 }}
 """.encode())
     save(os.path.join(folder, "x.safetensors"), {"x": ([1, 2], [2.0, 3.0])})
-    put("fortran.npy", npy("f4", [2, 3], VALUES["f4"], fortran=True))
     put("short.npy", npy("f4", [2, 3], VALUES["f4"])[:-4])
     put("complex.npy", npy("f4", [3], [1, 2, 3]).replace(b"<f4", b"<c8"))
     put("text.npy", b"1, 2")
     save(os.path.join(folder, "two.safetensors"), {"a": ([1], [1.0]), "b": ([1], [1.0])})
     model("missing.dl", 'file="nowhere.npy"')
-    for name in ("fortran", "short", "complex", "text"):
+    for name in ("short", "complex", "text"):
         model(name + ".dl", f'file="{name}.npy"')
     model("two.dl", 'file="two.safetensors"')
     model("wrong.dl", 'file="f4.npy", dtype=f64')
