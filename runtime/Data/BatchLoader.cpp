@@ -243,39 +243,6 @@ bool BatchLoader::transformed(const MappedInput &mapped) const {
           (!transforms.all.empty() && takesImages(entry.inputs[mapped.input])));
 }
 
-/// For messages: where an image of a sample was read from.
-static std::string placeOf(const DatasetField &field, uint32_t sample, const Picture &picture) {
-  return field.pictures && !picture.file.empty() ? picture.file
-                                                 : concat(field.file, ": sample ", sample);
-}
-
-/// Reads as much of a picture as the first transforms need, and returns how many these are.
-Result<size_t> BatchLoader::readPicture(const MappedInput &mapped, const SampleDraws &draws,
-                                        uint32_t sample, Room &room) {
-  struct {
-    const TransformList &list;
-    const SampleDraws &draws;
-    Cut cut = {};
-    PictureRequest request = {};
-  } chosen = {transforms, draws};
-  const PictureChooser choose = [&chosen](uint32_t height, uint32_t width) {
-    chosen.cut = cutOf(chosen.list, 0, chosen.draws, height, width);
-    return chosen.request = requestOf(chosen.cut);
-  };
-  room.picture.file.clear();
-  DLC_TRY_ASSIGN(region, dataset->readPicture(sample, mapped.field, choose, room.picture));
-  const uint64_t planes = entry.inputs[mapped.input].type.shape[1];
-  if (Status taken =
-          room.augmenter.take(room.picture, region, chosen.request, chosen.cut, planes, mapped);
-      !taken.ok())
-    return std::move(taken).in(placeOf(dataset->fields()[mapped.field], sample, room.picture));
-  // What is wanted of it was copied. Few are so large, and none keeps its memory for the others.
-  constexpr size_t mostKept = size_t(1) << 26;
-  if (room.picture.bytes.capacity() > mostKept)
-    room.picture.bytes = {};
-  return chosen.cut.transforms;
-}
-
 /// What makes pictures fit an input: "`augment` 'test:resize:256,center-crop:224'".
 std::string BatchLoader::sizeAdvice(const ValueInfo &input) const {
   const uint64_t height = input.type.shape[2], width = input.type.shape[3];
@@ -292,24 +259,21 @@ Status BatchLoader::fillImage(const MappedInput &mapped, uint32_t sample, std::b
   const ValueInfo &input = entry.inputs[mapped.input];
   const DatasetField &field = dataset->fields()[mapped.field];
   const std::vector<uint64_t> &shape = input.type.shape;
-  const SampleDraws draws(pass.seed.value_or(0), pass.epoch, sample);
-  size_t done = 0;
-  if (field.pictures) {
-    DLC_TRY_ASSIGN(read, readPicture(mapped, draws, sample, room));
-    done = read;
-  } else {
+  ImageSource source = {dataset.get(), &mapped, shape[1]};
+  const std::byte *stored = nullptr;
+  if (!field.pictures) {
     DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
-    room.augmenter.take(from, shape[1], *imageSides(field.shape, input), mapped);
+    stored = from;
+    source.sides = imageSides(field.shape, input);
   }
-  if (Status ran = room.augmenter.run(transforms, done, draws); !ran.ok())
-    return std::move(ran).in(placeOf(field, sample, room.picture));
-  const Sides made = room.augmenter.sides();
+  const SampleDraws draws(pass.seed.value_or(0), pass.epoch, sample);
+  DLC_TRY(room.images.read(source, sample, stored, transforms, draws));
+  const Sides made = room.images.sides();
   if (made.height != shape[2] || made.width != shape[3])
-    return invalid(placeOf(field, sample, room.picture), " is a picture of ", made.height, " x ",
-                   made.width, transforms.all.empty() ? "" : " behind its transforms", ", input '",
-                   input.name, "' takes ", input.type.str(), "; ", sizeAdvice(input),
-                   " makes it fit");
-  room.augmenter.write(to);
+    return invalid(room.images.place(), " is a picture of ", made.height, " x ", made.width,
+                   transforms.all.empty() ? "" : " behind its transforms", ", input '", input.name,
+                   "' takes ", input.type.str(), "; ", sizeAdvice(input), " makes it fit");
+  room.images.write(to);
   return {};
 }
 

@@ -18,7 +18,7 @@
 
 #include "dlc/context.h"
 #include "dlc/log.h"
-#include "runtime/Data/Augment/Augmenter.h"
+#include "runtime/Data/Augment/ImageReader.h"
 #include "runtime/Data/Augment/Mix.h"
 
 #include <atomic>
@@ -113,8 +113,7 @@ private:
   /// input.
   struct Room {
     std::vector<std::byte> read, unspread;
-    Picture picture;
-    Augmenter augmenter;
+    ImageReader images;
   };
 
   void produce(Room &room);
@@ -125,8 +124,6 @@ private:
   Status countBad(const Slot &slot);
   Result<const std::byte *> checkedSample(const MappedInput &mapped, uint32_t sample, Room &room);
   bool transformed(const MappedInput &mapped) const;
-  Result<size_t> readPicture(const MappedInput &mapped, const SampleDraws &draws, uint32_t sample,
-                             Room &room);
   Status fillImage(const MappedInput &mapped, uint32_t sample, std::byte *to, Room &room);
   std::string sizeAdvice(const ValueInfo &input) const;
   void spread(const MappedInput &mapped, uint64_t row, const std::byte *from, std::byte *block);

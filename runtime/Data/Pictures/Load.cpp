@@ -7,7 +7,7 @@
 
 namespace dlc::runtime {
 
-Result<PictureDecoder> openPictureDecoder() {
+static Result<const ImagesPlugin *> openImagesPlugin() {
   constexpr const char *name = "libdlc_images.so";
   DLC_TRY_ASSIGN(library, openPlugin(name, "pictures",
                                      "it is built where CMake finds libjpeg-turbo, libpng and "
@@ -16,7 +16,17 @@ Result<PictureDecoder> openPictureDecoder() {
   const ImagesPlugin *plugin = query ? query() : nullptr;
   if (!plugin || plugin->version != imagesPluginVersion)
     return unsupported("pictures: ", name, " belongs to another version of dlc");
+  return plugin;
+}
+
+Result<PictureDecoder> openPictureDecoder() {
+  DLC_TRY_ASSIGN(plugin, openImagesPlugin());
   return plugin->decode;
+}
+
+Result<PictureEncoder> openPictureEncoder() {
+  DLC_TRY_ASSIGN(plugin, openImagesPlugin());
+  return plugin->encode;
 }
 
 } // namespace dlc::runtime

@@ -1,10 +1,11 @@
 // What libdlc_images.so exports.
 #include "runtime/Data/Pictures/Plugin.h"
 #include "runtime/Data/Pictures/DecodePicture.h"
+#include "runtime/Data/Pictures/EncodePicture.h"
 
 using namespace dlc::runtime;
 
 extern "C" __attribute__((visibility("default"))) const ImagesPlugin *dlc_images_plugin() {
-  static const ImagesPlugin plugin = {imagesPluginVersion, decodePicture};
+  static const ImagesPlugin plugin = {imagesPluginVersion, decodePicture, encodePicture};
   return &plugin;
 }

@@ -1,4 +1,4 @@
-// The border to libdlc_images.so, the only thing that links decoders of pictures: a table behind
+// The border to libdlc_images.so, the only thing that links libraries of pictures: a table behind
 // one exported symbol. The plugin is built from the same sources as its host, so C++ may cross.
 #ifndef DLC_RUNTIME_DATA_PICTURES_PLUGIN_H
 #define DLC_RUNTIME_DATA_PICTURES_PLUGIN_H
@@ -13,15 +13,24 @@ namespace dlc::runtime {
 using PictureDecoder = Result<PictureRegion> (*)(std::span<const std::byte> file, uint32_t channels,
                                                  const PictureChooser &choose, Picture &picture);
 
-/// Opens libdlc_images.so. Fails with Unsupported if it is not there.
-Result<PictureDecoder> openPictureDecoder();
+enum class PictureFormat { Png, Jpeg };
 
-/// Changes with every change of PictureDecoder and of what it takes.
-inline constexpr uint32_t imagesPluginVersion = 1;
+/// A picture of 1 or 3 channels as a file: a PNG without loss, or a JPEG as Pillow writes it, of
+/// `quality` 1 to 100. The same bytes each time.
+using PictureEncoder = Result<std::vector<std::byte>> (*)(const Picture &picture,
+                                                          PictureFormat format, int quality);
+
+/// Both open libdlc_images.so, and fail with Unsupported if it is not there.
+Result<PictureDecoder> openPictureDecoder();
+Result<PictureEncoder> openPictureEncoder();
+
+/// Changes with every change of the functions below and of what they take.
+inline constexpr uint32_t imagesPluginVersion = 2;
 
 struct ImagesPlugin {
   uint32_t version;
   PictureDecoder decode;
+  PictureEncoder encode;
 };
 
 using ImagesPluginQuery = const ImagesPlugin *(*)();
