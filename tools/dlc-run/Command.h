@@ -172,6 +172,14 @@ struct CheckFlags {
   bool activations = false, uses = false, json = false;
 };
 
+/// What of the data is looked at, and how.
+struct DataFlags {
+  std::string data, module, split, augment, sheet;
+  uint64_t seed = 0, samples = 64, batch = 32;
+  unsigned workers = 0;
+  bool all = false, means = false, speed = false, json = false;
+};
+
 Status train(const TrainFlags &flags);
 /// The ranks that this process was started among. Fails where they run other commands than this
 /// one, which would take each other's collectives for their own.
@@ -215,6 +223,10 @@ Status plot(const PlotFlags &flags);
 Status inspect(const InspectFlags &flags);
 Status step(const StepFlags &flags);
 Status check(const CheckFlags &flags);
+/// Which of its flags do not go together.
+Status checkData(const DataFlags &flags);
+/// Says what is in data, shows it, or times how it is read.
+Status lookAtData(const DataFlags &flags);
 /// Prints what is known of a device, as JSON; with a module what the device's libraries say to each
 /// of its calls, a line each.
 Status describeDevice(const DeviceOptions &options, const std::string &module);

@@ -31,13 +31,14 @@ struct CommandLine {
   InspectFlags inspect;
   StepFlags step;
   CheckFlags check;
+  DataFlags data;
   DeviceOptions device;
   LaunchFlags launch;
   LinkFlags link;
   std::string probedModule;
   CLI::App *trainCommand, *evalCommand, *inferCommand, *sampleCommand, *exportCommand,
       *benchCommand, *plotCommand, *inspectCommand, *stepCommand, *simulateCommand, *checkCommand,
-      *deviceCommand, *launchCommand, *linkCommand;
+      *deviceCommand, *launchCommand, *linkCommand, *dataCommand;
 
   CommandLine();
   CLI::App *add(const char *name, const char *description);
@@ -59,6 +60,7 @@ struct CommandLine {
   void addInspect();
   void addStep();
   void addCheck();
+  void addData();
   void addLaunch();
   std::optional<int> read(int argc, const char *const *argv);
   Result<int> run();
@@ -564,6 +566,45 @@ void CommandLine::addCheck() {
   checkCommand->add_flag("--json", check.json, "one JSON object a line, the last one the summary");
 }
 
+void CommandLine::addData() {
+  dataCommand = add("data", "look at data: samples, classes, sizes, means, a sheet of images");
+  dataCommand->add_option("data", data.data, dataText)->required()->type_name("DATA");
+  dataCommand->add_option("--module", data.module, "read it as this model would")
+      ->type_name("MODULE.so")
+      ->check(fileName());
+  dataCommand->add_option("--split", data.split, "train or test; default: both, or train")
+      ->type_name("WHICH")
+      ->check(oneOf({"train", "test"}));
+  dataCommand->add_flag("--all", data.all, "decode all pictures, not some of them");
+  dataCommand->add_flag("--means", data.means,
+                        "mean and deviation of each channel, as normalise of --augment");
+  CLI::Option *sheet =
+      dataCommand
+          ->add_option("--sheet", data.sheet, "PNG to write with images as training has them")
+          ->type_name("FILE")
+          ->check(fileName());
+  dataCommand->add_option("--samples", data.samples, "how many are on the sheet; default: 64")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1 << 16))
+      ->needs(sheet);
+  CLI::Option *speed =
+      dataCommand->add_flag("--speed", data.speed, "time reading, decoding and augmenting");
+  dataCommand->add_option("--batch", data.batch, "samples that a thread takes; default: 32")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1 << 20))
+      ->needs(speed);
+  dataCommand->add_option("--workers", data.workers, "threads; default: one a core")
+      ->type_name("N")
+      ->check(wholeNumber(1, 256));
+  addAugment(dataCommand, data.augment, false,
+             "transforms of images in front of all of these, or @FILE");
+  dataCommand->add_option("--seed", data.seed, "of what transforms draw, as train's; default: 0")
+      ->type_name("N")
+      ->check(wholeNumber(0));
+  dataCommand->add_flag("--json", data.json, "one JSON object a line");
+  refuse(dataCommand, [this] { return checkData(data); });
+}
+
 void CommandLine::addLaunch() {
   launchCommand =
       add("launch", "run train, eval, bench or link on several ranks, by Open MPI's mpirun");
@@ -650,6 +691,7 @@ CommandLine::CommandLine() {
   addInspect();
   addStep();
   addCheck();
+  addData();
   addLaunch();
   addLink();
   deviceCommand = add("device", "show what is known of a device, as JSON");
@@ -747,6 +789,8 @@ Status CommandLine::runHere() {
     return tool::step(step);
   if (*linkCommand)
     return tool::link(link);
+  if (*dataCommand)
+    return tool::lookAtData(data);
   if (*deviceCommand)
     return tool::describeDevice(device, probedModule);
   DeviceOptions &first = check.deviceA;
