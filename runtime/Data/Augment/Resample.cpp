@@ -239,32 +239,40 @@ void Resampler<Number>::Taps::fill(const CutAxis &axis, Filter filter, std::vect
 }
 
 template <typename Number>
+void Resampler<Number>::passAlongRows(const Planes<Number> &from, uint32_t first, uint64_t count,
+                                      const CutAxis &columns, Number *made) {
+  if (columns.copies())
+    copyRows(from, first, count, columns, made);
+  else
+    passAlong(from, first, count, columns, along, line, made);
+}
+
+template <typename Number>
 void Resampler<Number>::run(const Planes<Number> &from, const CutAxis &rows, const CutAxis &columns,
                             Filter filter, Number *to) {
-  uint32_t firstRow = static_cast<uint32_t>(rows.begin);
-  uint64_t count = rows.size;
-  if (!rows.copies()) {
-    down.fill(rows, filter, room);
-    const auto &last = down.runs.back();
-    firstRow = rows.first + down.runs.front().first;
-    count = rows.first + last.first + last.count - firstRow;
-    middle.resize(from.planes * count * columns.size);
-  }
-  Number *const first = rows.copies() ? to : middle.data();
-  if (columns.copies()) {
-    copyRows(from, firstRow, count, columns, first);
-  } else {
+  if (!columns.copies())
     along.fill(columns, filter, room);
-    passAlong(from, firstRow, count, columns, along, line, first);
-  }
   if (rows.copies())
-    return;
-  for (uint64_t plane = 0; plane < from.planes; ++plane)
-    for (size_t y = 0; y < rows.size; ++y, to += columns.size) {
-      const auto [begin, taps] = down.runs[y];
-      const uint64_t row = plane * count + rows.first + begin - firstRow;
-      rowOfRows(middle.data() + row * columns.size, columns.size, down.of(y), taps, to);
-    }
+    return passAlongRows(from, static_cast<uint32_t>(rows.begin), rows.size, columns, to);
+  down.fill(rows, filter, room);
+  const std::vector<typename Taps::Run> &runs = down.runs;
+  for (size_t begin = 0, end = 0; begin < rows.size; begin = end) {
+    const uint32_t first = runs[begin].first;
+    auto between = [&](size_t last) {
+      const uint64_t count = runs[last].first + runs[last].count - first;
+      return from.planes * count * columns.size;
+    };
+    for (end = begin + 1; end < rows.size && between(end) <= mostBetween;)
+      ++end;
+    middle.resize(between(end - 1));
+    const uint64_t count = middle.size() / (from.planes * columns.size);
+    passAlongRows(from, rows.first + first, count, columns, middle.data());
+    for (uint64_t plane = 0; plane < from.planes; ++plane)
+      for (size_t y = begin; y < end; ++y)
+        rowOfRows(middle.data() + (plane * count + runs[y].first - first) * columns.size,
+                  columns.size, down.of(y), runs[y].count,
+                  to + (plane * rows.size + y) * columns.size);
+  }
 }
 
 template class Resampler<uint8_t>;

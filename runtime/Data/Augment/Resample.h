@@ -2,7 +2,8 @@
 // down columns; each number is a sum of the numbers around its place, over a filter that is
 // stretched by the factor by which the image shrinks, so that nothing is skipped. Weights of bytes
 // are whole numbers in units of 2^-22, and the result of each of the two passes is rounded to a
-// byte.
+// byte. Rows that are made go in bands, so that what lies between the passes is small for images of
+// any height.
 //
 // Ownership: a Resampler has memory that it uses again. Threads: one at a time.
 #ifndef DLC_RUNTIME_DATA_AUGMENT_RESAMPLE_H
@@ -57,9 +58,15 @@ public:
   };
 
 private:
+  /// Numbers between the passes, where a single row does not need more.
+  static constexpr uint64_t mostBetween = 1 << 22;
+
+  void passAlongRows(const Planes<Number> &from, uint32_t first, uint64_t count,
+                     const CutAxis &columns, Number *made);
+
   Taps along, down;
   std::vector<double> room;
-  /// Rows that are resampled together, number by number; and what the first pass makes.
+  /// Rows that are resampled together, number by number; and what the first pass makes of a band.
   std::vector<Number> line, middle;
 };
 

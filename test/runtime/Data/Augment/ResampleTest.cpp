@@ -149,4 +149,30 @@ TEST(Resample, KnowsWhatACutReads) {
   EXPECT_EQ(made, planesOf(g.bytes, 3));
 }
 
+// Of a picture so tall that what lies between the passes goes in bands, each row is as if it were
+// made alone.
+TEST(Resample, GoesInBands) {
+  constexpr uint32_t height = 30000, width = 4;
+  std::vector<uint8_t> picture(size_t(height) * width * 3);
+  for (size_t i = 0; i < picture.size(); ++i)
+    picture[i] = byteOf(uint32_t(i / (3 * width)), uint32_t(i / 3 % width), uint32_t(i % 3));
+  const std::vector<float> numbers(picture.begin(), picture.end());
+  auto expectAlike = [&](auto resampler, const auto &image) {
+    using Number = std::decay_t<decltype(image[0])>;
+    const Planes<Number> source = {image.data(), 3, height, width, 1, width * 3, 3};
+    const CutAxis rows = {0, height, 0, height, 100}, columns = {0, width, 0, width, 200};
+    std::vector<Number> made(3 * 100 * 200), alone(3 * 200);
+    resampler.run(source, rows, columns, Filter::Bicubic, made.data());
+    for (uint32_t y : {0u, 1u, 20u, 21u, 22u, 23u, 50u, 98u, 99u}) {
+      const CutAxis row = {300.0 * y, 300, 0, height, 1};
+      resampler.run(source, row, columns, Filter::Bicubic, alone.data());
+      for (size_t plane = 0; plane < 3; ++plane)
+        for (size_t x = 0; x < 200; ++x)
+          ASSERT_EQ(made[(plane * 100 + y) * 200 + x], alone[plane * 200 + x]) << y << " " << x;
+    }
+  };
+  expectAlike(Resampler<uint8_t>(), picture);
+  expectAlike(Resampler<float>(), numbers);
+}
+
 } // namespace
