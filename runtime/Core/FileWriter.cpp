@@ -341,10 +341,13 @@ Status writeFile(const std::string &path, std::string_view content, Durability d
 }
 
 Result<LineWriter> LineWriter::open(const std::string &path, bool append) {
+  DLC_TRY_ASSIGN(place, resolve(path));
   const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC);
-  LineWriter writer(::open(path.c_str(), flags, 0666), path);
+  LineWriter writer(place.isStream() ? openStream(place) : ::open(path.c_str(), flags, 0666), path);
   if (writer.descriptor < 0)
     return ioFailure(path, "cannot write");
+  if (place.isStream())
+    return writer;
   // Whoever wrote the last line may have ended within it.
   char last = '\n';
   if (const off_t end = lseek(writer.descriptor, 0, SEEK_END); end > 0)
@@ -397,6 +400,11 @@ bool isSameFile(const std::string &a, const std::string &b) {
   std::error_code error;
   const std::filesystem::path place = std::filesystem::weakly_canonical(a, error);
   return !place.empty() && place == std::filesystem::weakly_canonical(b, error);
+}
+
+bool isStream(const std::string &path) {
+  const Result<Place> place = resolve(path);
+  return place.ok() && place->isStream();
 }
 
 Status checkWritable(const std::string &path, std::span<const std::string> inputs) {

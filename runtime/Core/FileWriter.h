@@ -72,7 +72,8 @@ Status writeFile(const std::string &path, std::string_view content,
 /// A file that grows line by line, each as it comes: a log, which others read meanwhile.
 class LineWriter {
 public:
-  /// Behind what is there if `append`, and on a line of its own; else in its place.
+  /// Behind what is there if `append`, and on a line of its own; else in its place. A device, a
+  /// pipe or /dev/stdout goes on where it is.
   static Result<LineWriter> open(const std::string &path, bool append);
   LineWriter(LineWriter &&other) noexcept;
   LineWriter &operator=(LineWriter &&) = delete;
@@ -99,6 +100,10 @@ Status addName(const std::string &path, const std::string &other);
 
 /// Whether two names lead to one regular file, or would if it were there.
 bool isSameFile(const std::string &a, const std::string &b);
+
+/// Whether what is written to `path` replaces nothing: a device, a pipe, or /dev/stdout and its
+/// like, whatever file that is.
+bool isStream(const std::string &path);
 
 /// Whether `path` could be written now and is none of the inputs, of which empty ones are none;
 /// changes nothing.

@@ -293,7 +293,8 @@ Status checkLog(const RunOptions &options) {
   std::vector<std::string> others = inputsOf(options);
   others.push_back(options.checkpoint);
   DLC_TRY(checkWritable(options.logFile, others));
-  if (holdsSomething(options.logFile) && !options.resume && !options.overwrite)
+  if (!isStream(options.logFile) && holdsSomething(options.logFile) && !options.resume &&
+      !options.overwrite)
     return invalid(options.logFile, ": is there already; `resume` goes on behind it, `overwrite` "
                                     "replaces it");
   return {};
