@@ -65,6 +65,10 @@ Status writeFiles(const CheckpointFiles &files, uint64_t step,
   if (files.isBest)
     DLC_TRY(write(bestName(files.path)));
   bestIsLost = false;
+  // That of an earlier run goes in front of its checkpoint, which knows what it had in it: a run
+  // that is killed in between leaves no best that is not its own.
+  if (files.savesBest && !files.before && !files.isBest)
+    removeUnclaimed(bestName(files.path));
   const bool keeps = files.keep > 1;
   std::error_code ignored;
   if (keeps && files.before && *files.before != step && fs::is_regular_file(files.path, ignored))
@@ -72,8 +76,6 @@ Status writeFiles(const CheckpointFiles &files, uint64_t step,
   DLC_TRY(write(files.path));
   if (keeps)
     removeOlder(files, step);
-  if (files.savesBest && !files.before && !files.isBest)
-    removeUnclaimed(bestName(files.path));
   return {};
 }
 

@@ -92,6 +92,16 @@ Status checkKept(const RunOptions &options, const std::optional<uint64_t> &from)
   return {};
 }
 
+/// Whether the best, not newer than the checkpoint, is another than this says: that of an earlier
+/// run, whose checkpoint was replaced, or of one that was killed before it had replaced it.
+static bool isOfAnotherRun(const Metadata &best, const Metadata &newest, const std::string &key) {
+  const auto known = newest.find(key), found = best.find(key);
+  if (known == newest.end() || found == best.end() || known->second == found->second)
+    return false;
+  const Result<TrainingProgress> there = progressFrom(best), here = progressFrom(newest);
+  return there.ok() && here.ok() && there->step <= here->step;
+}
+
 Status checkBest(const RunOptions &options, const Module &module, Metadata &resumed) {
   const std::string path = bestName(options.checkpoint);
   DLC_TRY_ASSIGN(metric, watchedMetric(module, options.saveBest));
@@ -99,6 +109,10 @@ Status checkBest(const RunOptions &options, const Module &module, Metadata &resu
   if (!earlier)
     return {};
   const auto best = earlier->find(bestKey(metric));
+  if (options.resume && isOfAnotherRun(*earlier, resumed, bestKey(metric)))
+    return options.overwrite ? Status()
+                             : invalid(path, ": is the best of another run than ",
+                                       options.checkpoint, " is of; `overwrite` replaces it");
   if (options.resume && best != earlier->end())
     resumed[best->first] = best->second;
   else if (!options.overwrite)

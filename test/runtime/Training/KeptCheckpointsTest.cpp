@@ -237,6 +237,48 @@ TEST(KeptCheckpoints, TheBestOfAnEarlierRun) {
   EXPECT_EQ(folder.filesOf("c"), Names{"c"});
 }
 
+// Of a run that was killed while it replaced an earlier one, the best is never taken for the
+// other's.
+TEST(KeptCheckpoints, TheBestOfARunThatWasReplaced) {
+  const Folder folder;
+  RunOptions options = folder.options();
+  options.saveBest = "loss";
+  options.epochs = 2;
+  ASSERT_EQ(trained(options), "");
+  const auto earlier = readFile(options.checkpoint), best = readFile(options.checkpoint + ".best");
+  // The best of the earlier run is gone before its checkpoint is.
+  RunOptions other = options;
+  other.overwrite = true;
+  other.seed = 2;
+  other.steps = 3;
+  bool sawBoth = false;
+  bool lost = false;
+  const CheckpointFiles files = {.path = options.checkpoint, .savesBest = true};
+  ASSERT_TRUE(writeFiles(
+                  files, 3,
+                  [&](const std::string &name) {
+                    sawBoth |= name == options.checkpoint &&
+                               std::filesystem::exists(options.checkpoint + ".best");
+                    return Status();
+                  },
+                  lost)
+                  .ok());
+  EXPECT_FALSE(sawBoth);
+  // The checkpoint is the earlier run's still, the best the new one's.
+  other.steps.reset();
+  other.epochs = 1;
+  ASSERT_EQ(trained(other), "");
+  writeFile(options.checkpoint, earlier);
+  options.resume = true;
+  options.epochs = 3;
+  EXPECT_EQ(trained(options), options.checkpoint + ".best: is the best of another run than " +
+                                  options.checkpoint + " is of; `overwrite` replaces it");
+  options.overwrite = true;
+  ASSERT_EQ(trained(options), "");
+  EXPECT_EQ(readFile(options.checkpoint + ".best"), readFile(options.checkpoint));
+  EXPECT_NE(readFile(options.checkpoint + ".best"), best);
+}
+
 // Where the best cannot be written it is none: the next evaluation that is better than the last one
 // that was written is.
 TEST(KeptCheckpoints, TheBestThatIsNotWritten) {
