@@ -198,7 +198,8 @@ public:
   /// Runs an entry that infers, the first one if `entry` is empty, with the present weights: those
   /// in training, or their averages where the model keeps some. An array for each input; where
   /// samples are counted by the first axis of all inputs, any number of samples, batch by batch,
-  /// the last one padded. Each rank by itself.
+  /// the last one padded. Arrays are what the inputs take: no transform of `augment` is applied to
+  /// them. Each rank by itself.
   Result<std::vector<Tensor>> predict(std::span<const Array> inputs, std::string_view entry = {});
   /// Writes to the caller's memory, each array where it lies: some of the entry's outputs, or all.
   Status predict(std::span<const Array> inputs, std::span<const OutputArray> outputs,
