@@ -10,10 +10,9 @@
 
 namespace dlc::runtime {
 
-Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
-                                                         std::shared_ptr<const Dataset> dataset,
-                                                         Shard shard, const LoadOptions &options,
-                                                         TransformList transforms) {
+Result<std::unique_ptr<BatchLoader>>
+BatchLoader::create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard,
+                    const LoadOptions &options, TransformList transforms, BatchMemory memory) {
   if (entry.batch == 0)
     return invalid("entry '", entry.name, "' has no batch axis to put samples on");
   if (dataset->size() >> 32)
@@ -23,7 +22,8 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(const EntryInfo &entry,
   if (dataset->isSequence() && mapping.inputs.empty())
     return invalid("entry '", entry.name, "' has no input for the text of ", dataset->name());
   std::unique_ptr<BatchLoader> loader(new BatchLoader(entry, std::move(dataset), std::move(mapping),
-                                                      shard, options, std::move(transforms)));
+                                                      shard, options, std::move(transforms),
+                                                      std::move(memory)));
   DLC_TRY(loader->checkTransforms());
   if (loader->dataset->isSequence() && loader->sequenceRounds() == 0)
     return invalid(loader->dataset->name(), ": ", loader->dataset->size() + 1,
@@ -48,10 +48,10 @@ static unsigned workersOf(const LoadOptions &options, bool inMemory, uint64_t ba
 
 BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset,
                          InputMapping mapped, Shard shard, const LoadOptions &options,
-                         TransformList transforms)
+                         TransformList transforms, BatchMemory memory)
     : entry(entry), dataset(std::move(dataset)), mapping(std::move(mapped.inputs)),
       mappingNotes(std::move(mapped.notes)), shard(shard), inMemory(isInMemory(*this->dataset)),
-      mostBad(options.maxBadRecords), transforms(std::move(transforms)) {
+      mostBad(options.maxBadRecords), transforms(std::move(transforms)), memory(std::move(memory)) {
   uint64_t batchBytes = 0;
   for (const MappedInput &each : mapping)
     batchBytes += entry.inputs[each.input].type.logicalBytes();
@@ -64,19 +64,26 @@ BatchLoader::BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> 
   for (Slot &slot : ring) {
     slot.blocks.resize(entry.inputs.size());
     slot.batch.samples.reserve(entry.batch);
-    for (const MappedInput &mapped : mapping) {
-      const uint64_t bytes = entry.inputs[mapped.input].type.logicalBytes();
-      storage.emplace_back(bytes + DLC_ALIGNMENT);
-      void *start = storage.back().data();
-      size_t space = storage.back().size();
-      std::align(DLC_ALIGNMENT, bytes, start, space);
-      slot.blocks[mapped.input] = {static_cast<std::byte *>(start), bytes};
-    }
+    for (const MappedInput &mapped : mapping)
+      slot.blocks[mapped.input] = allocate(entry.inputs[mapped.input].type.logicalBytes());
     slot.batch.inputs.assign(slot.blocks.begin(), slot.blocks.end());
   }
 }
 
 BatchLoader::~BatchLoader() { stop(); }
+
+std::span<std::byte> BatchLoader::allocate(uint64_t bytes) {
+  if (memory.allocate)
+    if (std::shared_ptr<std::byte> other = memory.allocate(bytes)) {
+      otherStorage.push_back(std::move(other));
+      return {otherStorage.back().get(), bytes};
+    }
+  storage.emplace_back(bytes + DLC_ALIGNMENT);
+  void *start = storage.back().data();
+  size_t space = storage.back().size();
+  std::align(DLC_ALIGNMENT, bytes, start, space);
+  return {static_cast<std::byte *>(start), bytes};
+}
 
 Status BatchLoader::checkTransforms() {
   DLC_TRY_ASSIGN(sides, checkMixes(transforms.mixes, entry, mapping));
@@ -137,6 +144,7 @@ void BatchLoader::stop() {
 
 Status BatchLoader::start(const Pass &wanted) {
   stop();
+  DLC_TRY(settle());
   pass = wanted;
   const auto size = static_cast<uint32_t>(dataset->size());
   if (dataset->isSequence()) {
@@ -190,6 +198,7 @@ void BatchLoader::produce(Room &room) {
 }
 
 Result<const Batch *> BatchLoader::next() {
+  DLC_TRY(settle());
   std::unique_lock lock(mutex);
   released = taken;
   if (taken == batchCount)

@@ -65,6 +65,14 @@ struct Shard {
   bool even = false;
 };
 
+/// Memory for batches, where that is another than the process's own.
+struct BatchMemory {
+  /// Zero, aligned to DLC_ALIGNMENT; null: there is none.
+  std::function<std::shared_ptr<std::byte>(uint64_t bytes)> allocate = {};
+  /// Returns when nobody reads of the batches any more that the consumer has taken.
+  std::function<Status()> settle = {};
+};
+
 class BatchLoader {
 public:
   /// The transforms are for what goes to inputs [N, planes, height, width], all of a sample alike.
@@ -72,7 +80,7 @@ public:
   /// input may have places of the image, too.
   static Result<std::unique_ptr<BatchLoader>>
   create(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, Shard shard = {},
-         const LoadOptions &options = {}, TransformList transforms = {});
+         const LoadOptions &options = {}, TransformList transforms = {}, BatchMemory memory = {});
   ~BatchLoader();
 
   /// Batches of a whole pass that this process takes.
@@ -96,7 +104,10 @@ public:
 
 private:
   BatchLoader(const EntryInfo &entry, std::shared_ptr<const Dataset> dataset, InputMapping mapped,
-              Shard shard, const LoadOptions &options, TransformList transforms);
+              Shard shard, const LoadOptions &options, TransformList transforms,
+              BatchMemory memory);
+  std::span<std::byte> allocate(uint64_t bytes);
+  Status settle() const { return memory.settle ? memory.settle() : Status(); }
   Status checkTransforms();
   void stop();
   /// A batch, and its inputs as they are written.
@@ -147,7 +158,9 @@ private:
   /// Of the images that are mixed.
   Sides mixed = {0, 0};
   std::vector<Room> rooms; ///< One for each thread.
+  BatchMemory memory;
   std::vector<std::vector<std::byte>> storage;
+  std::vector<std::shared_ptr<std::byte>> otherStorage;
   std::vector<Slot> ring;
 
   Pass pass;

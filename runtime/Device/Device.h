@@ -152,6 +152,14 @@ public:
   virtual Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) {
     return allocate(bytes);
   }
+  /// Memory of the host from which the device takes inputs by itself, zero and aligned to
+  /// DLC_ALIGNMENT; null where that is of no use, or there is no more of it. What is written from
+  /// it to staging memory stays as it is until settle() has returned.
+  virtual std::shared_ptr<std::byte> allocateHost([[maybe_unused]] uint64_t bytes) {
+    return nullptr;
+  }
+  /// Waits for the inputs that are being taken from such memory; not for runs.
+  virtual Status settle() { return {}; }
   /// The device's number as CUDA counts them; none where its memory is the host's.
   virtual std::optional<int> ordinal() const { return {}; }
   /// Fails if memory of the program's does not lie at `place`, as far as that can be known.

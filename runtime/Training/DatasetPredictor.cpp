@@ -1,6 +1,7 @@
 // From a loader's batches to outputs.
 #include "runtime/Training/DatasetPredictor.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Training/BatchMemory.h"
 #include "runtime/Training/InputFile.h"
 
 #include <numeric>
@@ -37,7 +38,8 @@ DatasetPredictor::create(std::shared_ptr<State> state, std::string_view entry,
                    "' expects one, which is all its inputs");
   DLC_TRY_ASSIGN(loader,
                  BatchLoader::create(made->loaded, data, {}, load,
-                                     made->isWhole ? TransformList() : std::move(transforms)));
+                                     made->isWhole ? TransformList() : std::move(transforms),
+                                     batchMemoryOf(made->context->state()->device())));
   made->loader = std::move(loader);
   return made;
 }

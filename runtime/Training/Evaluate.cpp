@@ -5,6 +5,7 @@
 #include "runtime/Data/SampleShape.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Metrics.h"
+#include "runtime/Training/BatchMemory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -92,11 +93,12 @@ Result<std::unique_ptr<Evaluator>> Evaluator::create(std::shared_ptr<State> stat
   const EntryInfo *entry = module.plan().findEntry(DLC_ENTRY_EVALUATE);
   if (!entry)
     return invalid(module.path(), ": the module has no entry that evaluates");
-  const Transport &ranks = state->device()->ranks();
+  const std::shared_ptr<Device> device = state->device();
+  const Transport &ranks = device->ranks();
   DLC_TRY_ASSIGN(context, Context::create(std::move(state), entry->name));
   DLC_TRY_ASSIGN(loader, BatchLoader::create(context->entry(), dataset,
                                              {.rank = ranks.rank(), .ranks = ranks.ranks()}, load,
-                                             std::move(transforms)));
+                                             std::move(transforms), batchMemoryOf(device)));
   if (entry->validInput == DLC_NONE && dataset->size() < entry->batch)
     return invalid(dataset->name(), ": ", dataset->size(), " samples do not fill one batch of ",
                    entry->batch);

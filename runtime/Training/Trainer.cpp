@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Data/FirstSamples.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Training/BatchMemory.h"
 #include "runtime/Training/Ranks.h"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
     return checkEpochLength();
   }
   const Shard shard{.rank = ranks().rank(), .ranks = ranks().ranks(), .even = true};
-  DLC_TRY_ASSIGN(created,
-                 BatchLoader::create(entry(), train, shard, options.load, augmentation.train));
+  DLC_TRY_ASSIGN(created, BatchLoader::create(entry(), train, shard, options.load,
+                                              augmentation.train, batchMemoryOf(state->device())));
   loader = std::move(created);
   batchTokens = train->isSequence() ? tokensOf(entry()) : 0;
   if (epochBatches() == 0)

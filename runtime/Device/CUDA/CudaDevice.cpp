@@ -71,15 +71,20 @@ private:
     return checkCuda(cudaStreamWaitEvent(device->stream(), written.get(), 0), "writing memory");
   }
 
-  /// Copies through pinned memory of its own: the caller's bytes are taken, runs go on meanwhile,
-  /// and the next run waits.
+  /// Copies from the device's pinned memory, or through some of its own: then the caller's bytes
+  /// are taken. Runs go on meanwhile, and the next run waits.
   Status stage(uint64_t offset, std::span<const std::byte> source) {
-    if (!pinned)
-      DLC_TRY(checkCuda(cudaHostAlloc(&pinned, std::max<uint64_t>(bytes, 1), 0), "pinning memory"));
-    // The write before may still be copied, and take of these bytes: they are copied behind it, and
-    // no run is between the two.
-    std::byte *from = static_cast<std::byte *>(pinned) + offset;
-    std::memcpy(from, source.data(), source.size());
+    const std::byte *from = source.data();
+    if (!device->takesFrom(source)) {
+      if (!pinned)
+        DLC_TRY(
+            checkCuda(cudaHostAlloc(&pinned, std::max<uint64_t>(bytes, 1), 0), "pinning memory"));
+      // The write before may still be copied, and take of these bytes: they are copied behind it,
+      // and no run is between the two.
+      std::byte *const own = static_cast<std::byte *>(pinned) + offset;
+      std::memcpy(own, source.data(), source.size());
+      from = own;
+    }
     DLC_TRY(checkCuda(
         cudaMemcpyAsync(start + offset, from, source.size(), cudaMemcpyHostToDevice, stream),
         "writing memory"));
@@ -752,6 +757,40 @@ Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocate(uint64_t bytes) {
 
 Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateStaging(uint64_t bytes) {
   return allocateOn(inputStream.get(), bytes);
+}
+
+std::shared_ptr<std::byte> CudaDevice::allocateHost(uint64_t bytes) {
+  std::lock_guard lock(runMutex);
+  void *start = nullptr;
+  if (bytes == 0 || !activate().ok())
+    return nullptr;
+  if (cudaHostAlloc(&start, bytes, 0) != cudaSuccess) {
+    cudaGetLastError(); // It would be reported again by a later call.
+    return nullptr;
+  }
+  std::memset(start, 0, bytes);
+  hostBlocks[static_cast<std::byte *>(start)] = bytes;
+  auto release = [device = shared_from_this()](std::byte *block) {
+    std::lock_guard lock(device->runMutex);
+    (void)device->settle();
+    device->hostBlocks.erase(block);
+    cudaFreeHost(block);
+  };
+  return {static_cast<std::byte *>(start), release};
+}
+
+Status CudaDevice::settle() {
+  std::lock_guard lock(runMutex);
+  DLC_TRY(activate());
+  return await(inputStream.get(), "writing memory");
+}
+
+bool CudaDevice::takesFrom(std::span<const std::byte> source) const {
+  const auto after = hostBlocks.upper_bound(source.data());
+  if (after == hostBlocks.begin())
+    return false;
+  const auto &[start, bytes] = *std::prev(after);
+  return source.data() + source.size() <= start + bytes;
 }
 
 Result<std::unique_ptr<DeviceMemory>> CudaDevice::allocateOn(cudaStream_t stream, uint64_t bytes) {

@@ -2,8 +2,8 @@
 // device, so what is written before a run is there when it starts. Inputs are copied on a stream of
 // their own, beside the run before, and a run's accumulators to host memory behind it. CUDA may
 // read pageable host memory after a call has returned, so what a caller gives goes through pinned
-// memory or is waited for. Memory of the program's on the device is copied there, between an event
-// of the program's stream and one for it.
+// memory or is waited for; batches that lie in pinned memory are taken from there. Memory of the
+// program's on the device is copied there, between an event of the program's stream and one for it.
 //
 // A run's commands are issued to the plan's streams. The first run of an entry is issued as it is,
 // which lets libraries and the driver load what they load late; the second is captured in a CUDA
@@ -31,6 +31,8 @@ public:
   bool sharesHostMemory() const override { return false; }
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t bytes) override;
   Result<std::unique_ptr<DeviceMemory>> allocateStaging(uint64_t bytes) override;
+  std::shared_ptr<std::byte> allocateHost(uint64_t bytes) override;
+  Status settle() override;
   Result<std::unique_ptr<CommandQueue>> createQueue(std::shared_ptr<const Module> module,
                                                     const EntryInfo &entry) override;
   std::optional<int> ordinal() const override { return options.ordinal; }
@@ -42,6 +44,8 @@ public:
   cudaStream_t stream() const { return mainStream.get(); }
   /// Fills staging memory beside the runs.
   cudaStream_t copyStream() const { return inputStream.get(); }
+  /// Whether bytes lie in memory of allocateHost(). With running() held.
+  bool takesFrom(std::span<const std::byte> source) const;
   bool usesGraphs() const { return options.graph; }
   /// NCCL among the device's ranks, or null where sums go through the host. The first call is one
   /// that all ranks make together, with running() held.
@@ -78,6 +82,8 @@ private:
   static constexpr size_t uploadBytes = 64 << 10;
   void *uploads = nullptr;
   size_t uploaded = 0;
+  /// Memory of allocateHost(), and its size.
+  std::map<const std::byte *, uint64_t> hostBlocks;
   std::map<const Module *, std::weak_ptr<CudaModule>> modules;
   std::unique_ptr<NcclRanks> ncclRanks;
   bool askedForNccl = false;

@@ -300,6 +300,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const vo
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void **start, size_t bytes, unsigned) {
+  if (fakeCuda().pinsNoMore)
+    return lastError = cudaErrorMemoryAllocation;
+  fakeCuda().pinned += bytes;
   *start = std::malloc(bytes);
   std::memset(*start, 0x5a, bytes);
   pinned[static_cast<char *>(*start)] = bytes;
@@ -313,6 +316,7 @@ cudaError_t cudaFreeHost(void *start) {
   fakeCuda().freedInUse += used;
   if (used)
     waitForAll();
+  fakeCuda().pinned -= pinned[first];
   pinned.erase(first);
   std::free(start);
   return cudaSuccess;

@@ -48,6 +48,9 @@ struct FakeCuda {
   /// then counted in `hung`, and fails.
   bool stuck = false;
   uint64_t hung = 0;
+  /// Bytes of host memory that are pinned, and whether there are no more to be had.
+  uint64_t pinned = 0;
+  bool pinsNoMore = false;
   /// Host memory that was given back before the copies from or to it were done.
   uint64_t freedInUse = 0;
   /// The device that memory is allocated on: what was chosen last.

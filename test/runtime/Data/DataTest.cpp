@@ -317,6 +317,45 @@ TEST(Batches, MakeOneHotRowsOfLabels) {
             images + ", input 'noise' of entry 'e' takes f32[N, 100]");
 }
 
+// Batches lie in memory that the program has for them, as far as there is some, and are not filled
+// again before nobody reads them any more.
+TEST(Batches, LieWhereTheProgramSays) {
+  Small small(40);
+  const EntryInfo entry = entryWith({inputOf("image", DLC_U8, {8, 4, 4})}, 8);
+  std::vector<std::pair<const std::byte *, uint64_t>> blocks;
+  unsigned settled = 0;
+  const BatchMemory memory = {
+      .allocate = [&](uint64_t bytes) -> std::shared_ptr<std::byte> {
+        if (blocks.size() == 2)
+          return nullptr;
+        std::shared_ptr<std::byte> block(new std::byte[bytes](),
+                                         std::default_delete<std::byte[]>());
+        blocks.emplace_back(block.get(), bytes);
+        return block;
+      },
+      .settle =
+          [&] {
+            return ++settled < 100 ? Status() : Status(StatusCode::Failed, "nobody answers");
+          }};
+  auto loader = BatchLoader::create(entry, small.data, {}, {}, {}, memory).take();
+  auto own = BatchLoader::create(entry, small.data).take();
+  ASSERT_TRUE(loader->start({}).ok());
+  ASSERT_TRUE(own->start({}).ok());
+  ASSERT_EQ(blocks.size(), 2u);
+  unsigned there = 0, batches = 0;
+  while (const Batch *batch = loader->next().take()) {
+    const Batch *expected = own->next().take();
+    EXPECT_TRUE(std::ranges::equal(batch->inputs[0], expected->inputs[0]));
+    for (const auto &[start, bytes] : blocks)
+      there += batch->inputs[0].data() == start && batch->inputs[0].size() == bytes;
+    EXPECT_EQ(settled, ++batches + 1) << "once for each batch, and for the pass";
+  }
+  EXPECT_EQ(batches, 5u);
+  EXPECT_GE(there, 2u);
+  settled = 100;
+  EXPECT_EQ(loader->next().status().message(), "nobody answers");
+}
+
 // Training drops the partial batch, evaluation pads it.
 TEST(Batches, HandleThePartialBatch) {
   Small small(20);

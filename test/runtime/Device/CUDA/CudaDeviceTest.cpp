@@ -11,6 +11,7 @@
 #include "test/runtime/Device/CUDA/FakeModel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <tuple>
 
@@ -271,19 +272,25 @@ struct Observer : TrainObserver {
 };
 
 // The trainer keeps one batch ahead of the device; losses, their order, checkpoints and variables
-// are those of the CPU, which it waits for.
+// are those of the CPU, which it waits for. Batches lie in pinned memory.
 TEST_F(CudaDeviceTest, TrainsOneBatchAhead) {
   writeSmallData(folder.root(), 100, 30);
   const std::string data = "idx:" + folder.root();
   auto run = [&](std::shared_ptr<const Module> module, std::shared_ptr<Device> device,
                  Observer &observer) {
     auto state = State::create(std::move(module), std::move(device), 1).take();
+    const uint64_t before = fakeCuda().pinned;
     auto trainer =
         Trainer::create(
             state, openDataset(data, Split::Train).take(), openDataset(data, Split::Test).take(),
             {.epochs = 2, .checkpoint = folder.path("checkpoint"), .checkpointEvery = 5}, {},
             {.seed = 1})
             .take();
+    // Images and labels, of at least one batch that is made and three that are ahead, for two
+    // loaders.
+    constexpr uint64_t batch = 8 * (16 + 1) * 4;
+    if (!state->device()->sharesHostMemory())
+      EXPECT_GE(fakeCuda().pinned, before + 2 * 4 * batch);
     EXPECT_TRUE(trainer->run(observer).ok());
     std::vector<float> weights(64);
     EXPECT_TRUE(state->read(0, std::as_writable_bytes(std::span(weights))).ok());
@@ -297,8 +304,39 @@ TEST_F(CudaDeviceTest, TrainsOneBatchAhead) {
     begin(seed);
     Observer observer;
     EXPECT_EQ(run(load(cudaModel()), CudaDevice::open({}).take(), observer), weights) << seed;
+    EXPECT_EQ(fakeCuda().pinned, 0u);
+    EXPECT_EQ(fakeCuda().freedInUse, 0u);
     EXPECT_EQ(observer.losses, right.losses) << "seed " << seed;
     EXPECT_EQ(observer.checkpoints, (std::vector<uint64_t>{5, 10, 12, 15, 20, 24}));
+  }
+}
+
+// What is written from the device's host memory is read from there, until settle() has returned;
+// and where there is no more of it, nothing is wrong.
+TEST_F(CudaDeviceTest, TakesInputsFromItsHostMemory) {
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    begin(seed);
+    fakeCuda().fast = 0;
+    auto device = CudaDevice::open({}).take();
+    auto staging = device->allocateStaging(64).take();
+    std::shared_ptr<std::byte> host = device->allocateHost(256);
+    ASSERT_NE(host, nullptr);
+    EXPECT_EQ(*host, std::byte(0));
+    const uint64_t pinned = fakeCuda().pinned;
+    std::memset(host.get(), 7, 256);
+    ASSERT_TRUE(staging->write(0, {host.get() + 192, 64}).ok());
+    EXPECT_EQ(fakeCuda().pinned, pinned) << "no copy of the host's";
+    ASSERT_TRUE(device->settle().ok());
+    std::memset(host.get(), 9, 256);
+    std::vector<std::byte> read(64);
+    ASSERT_TRUE(staging->read(0, read).ok());
+    EXPECT_EQ(read, std::vector<std::byte>(64, std::byte(7)));
+    ASSERT_TRUE(staging->write(0, {host.get(), 64}).ok());
+    host.reset();
+    EXPECT_EQ(fakeCuda().freedInUse, 0u);
+    fakeCuda().pinsNoMore = true;
+    EXPECT_EQ(device->allocateHost(256), nullptr);
+    EXPECT_TRUE(device->settle().ok());
   }
 }
 
