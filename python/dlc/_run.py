@@ -15,6 +15,7 @@ from ._log import Log, log_of
 from ._progress import shown
 from ._ranks import ranks_of
 from ._reports import EpochReport, Progress, StepReport
+from ._torch_file import readable, with_names
 
 Arrays = Mapping[str, Any]
 Metrics = dict[str, float | ndarray]
@@ -90,7 +91,8 @@ class Run:
       checkpoint_every   and each so many batches
       resume             go on where `checkpoint` ends
       overwrite          replace a `checkpoint` that is there
-      init_from          a file of weights to begin with, as far as it has those of the model
+      init_from          a file of weights to begin with, as far as it has those of the model: safetensors, or torch.save's (.pth, .pt) of a
+                         state_dict, which is read without PyTorch and without running what it says
       weights            a file whose weights the run begins with, as load() takes them: to evaluate or to predict
       augment            what happens to images on their way into a batch: a list of transforms, as dlc-run's --augment: "crop:4,flip", or
                          "@FILE"; behind "test:" those of evaluation; default: that of the checkpoint that is resumed, or nothing
@@ -141,18 +143,21 @@ class Run:
                                            "dicts or a function that fills batches")
             data = None
         self.ranks = ranks_of(ranks, log)
-        self._run = _dlc.Run(
-            module=module, data=data, test=test, fill=fill, batches_per_epoch=_count("batches_per_epoch", batches_per_epoch or 0),
-            seed=_count_or_none("seed", seed), threads=_count("threads", threads or 0), device=device or "",
-            epochs=_count_or_none("epochs", epochs), steps=_count_or_none("steps", steps), checkpoint=checkpoint or "",
-            checkpoint_every=_count("checkpoint_every", checkpoint_every or 0), resume=bool(resume), overwrite=bool(overwrite),
-            init_from=init_from or "", weights=weights or "", augment=augment or "", overrides=dict(overrides or {}),
-            load_workers=_count_or_none("load_workers", load_workers), load_ahead=_count_or_none("load_ahead", load_ahead),
-            ranks=self.ranks and self.ranks._ranks,
-            check_ranks=_count("check_ranks", check_ranks or 0), log=log_of(log), keep=_count("keep", keep or 0),
-            save_best=save_best or "", evaluate_every=_count("evaluate_every", evaluate_every or 0),
-            patience=_count("patience", patience or 0), min_delta=min_delta, patience_metric=patience_metric or "",
-            time_limit=time_limit or 0, log_file=log_file or "", rename=list(rename))
+        reads = self.ranks is None or self.ranks.rank == 0
+        with readable(init_from, reads) as start, readable(weights, reads) as loaded:
+            self._run = _dlc.Run(
+                module=module, data=data, test=test, fill=fill, batches_per_epoch=_count("batches_per_epoch", batches_per_epoch or 0),
+                seed=_count_or_none("seed", seed), threads=_count("threads", threads or 0), device=device or "",
+                epochs=_count_or_none("epochs", epochs), steps=_count_or_none("steps", steps), checkpoint=checkpoint or "",
+                checkpoint_every=_count("checkpoint_every", checkpoint_every or 0), resume=bool(resume), overwrite=bool(overwrite),
+                init_from=start or "", weights=loaded or "", augment=augment or "", overrides=dict(overrides or {}),
+                load_workers=_count_or_none("load_workers", load_workers), load_ahead=_count_or_none("load_ahead", load_ahead),
+                ranks=self.ranks and self.ranks._ranks,
+                check_ranks=_count("check_ranks", check_ranks or 0),
+                log=with_names(log_of(log), (init_from, start), (weights, loaded)), keep=_count("keep", keep or 0),
+                save_best=save_best or "", evaluate_every=_count("evaluate_every", evaluate_every or 0),
+                patience=_count("patience", patience or 0), min_delta=min_delta, patience_metric=patience_metric or "",
+                time_limit=time_limit or 0, log_file=log_file or "", rename=list(rename))
         self.parameters = Parameters(self._run)
 
     def train(self, epochs: int | None = None, callback: Callable[[StepReport | EpochReport], object] | None = None,
@@ -193,8 +198,10 @@ class Run:
         self._run.save(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Takes the weights of a checkpoint, or of a file of PyTorch's, for those of this run; counters and optimizer stay."""
-        self._run.load(path)
+        """Takes the weights of a checkpoint, or of a file of PyTorch's (safetensors, or torch.save's of a state_dict), for those of this
+        run; counters and optimizer stay."""
+        with readable(path, self.ranks is None or self.ranks.rank == 0) as loaded:
+            self._run.load(loaded)
 
     def set(self, setting: str, value: float) -> None:
         """Sets one of the module's settings from the next step on, as `overrides` does."""
