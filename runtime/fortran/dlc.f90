@@ -260,6 +260,11 @@ module dlc
     character(c_char), allocatable :: names(:, :)
   end type
 
+  type :: c_texts
+    type(c_ptr), allocatable :: all(:)
+    character(c_char), allocatable :: characters(:, :)
+  end type
+
   type :: c_arrays
     type(c_array), allocatable :: all(:)
     character(c_char), allocatable :: names(:, :)
@@ -792,14 +797,14 @@ contains
   ! ------------------------------------------------------------------------------------------------
   ! a run
 
-  !> The fields of dlc_options but `rename`. `batches` and `log` have the attribute target, and live until
-  !> close(), as the arrays of `train` and `test` do.
+  !> The fields of dlc_options. `batches` and `log` have the attribute target, and live until close(), as
+  !> the arrays of `train` and `test` do. Of the texts in `rename` blanks at the end are dropped.
   subroutine run_open(self, module, device, threads, data, train, test, batches, &
                       batches_per_epoch, augment, seed, epochs, steps, overrides, checkpoint, &
                       checkpoint_every, resume, overwrite, init_from, ranks, check_ranks, log, &
                       load_workers, load_ahead, test_data, weights, stat, message, keep, &
                       save_best, evaluate_every, patience, min_delta, patience_metric, &
-                      time_limit, log_file)
+                      time_limit, log_file, rename)
     class(dlc_run), intent(inout) :: self
     character(*), intent(in) :: module
     character(*), intent(in), optional :: device, data, augment, checkpoint, init_from, &
@@ -817,12 +822,14 @@ contains
     integer, intent(in), optional :: keep, evaluate_every, patience
     character(*), intent(in), optional :: save_best, patience_metric, log_file
     real(c_double), intent(in), optional :: min_delta, time_limit
+    character(*), intent(in), optional :: rename(:)
     type(c_options) :: options
     type(c_text), target :: module_text, device_text, data_text, augment_text, checkpoint_text, &
         init_from_text, test_text, weights_text
     type(c_text), target :: save_best_text, patience_metric_text, log_file_text
     type(c_arrays), target :: training, testing
     type(c_overrides), target :: settings
+    type(c_texts), target :: rules
     integer(c_int) :: status
     if (c_associated(self%handle)) then
       call settle_with(DLC_IN_USE, 'the run is open: close() ends it', stat, message)
@@ -871,6 +878,11 @@ contains
       call take_overrides(overrides, settings)
       options%overrides = c_loc(settings%all)
       options%override_count = size(overrides, kind=c_size_t)
+    end if
+    if (present(rename)) then
+      call take_texts(rename, rules)
+      options%rename = c_loc(rules%all)
+      options%rename_count = size(rename, kind=c_size_t)
     end if
     if (present(ranks)) options%ranks = ranks%handle
     allocate (self%hooks)
@@ -1266,6 +1278,17 @@ contains
     do i = 1, size(overrides)
       taken%names(:len_trim(overrides(i)%name) + 1, i) = for_c(overrides(i)%name)
       taken%all(i) = c_override(c_loc(taken%names(1, i)), overrides(i)%value)
+    end do
+  end subroutine
+
+  subroutine take_texts(texts, taken)
+    character(*), intent(in) :: texts(:)
+    type(c_texts), intent(inout), target :: taken
+    integer :: i
+    allocate (taken%all(size(texts)), taken%characters(len(texts) + 1, size(texts)))
+    do i = 1, size(texts)
+      taken%characters(:len_trim(texts(i)) + 1, i) = for_c(texts(i))
+      taken%all(i) = c_loc(taken%characters(1, i))
     end do
   end subroutine
 

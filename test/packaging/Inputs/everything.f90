@@ -251,6 +251,15 @@ program everything
       .not. abs(run%metric('loss', DLC_REPORT_TEST) - loss) > 0
   call run%close()
 
+  ! Weights under other names.
+  call run%open(module, init_from=trim(folder)//'/loaded', &
+                rename=[character(20) :: 'linear(.)=layer\1', '^layer=linear'])
+  call run%read_weights(dlc_array('weights', again))
+  print '(a, l1)', 'renamed ', .not. any(abs(again - weights) > 0)
+  call run%close()
+  call run%open(module, init_from=trim(folder)//'/loaded', rename=['linear'], stat=stat, message=message)
+  print '(a, i0, 1x, a)', 'rule: ', stat, trim(message)
+
   ! Memory of the device, on the stand-in for one: it is the host's, and no stream is looked at.
   call run%open(trim(folder)//'/simt.so', device='simt', seed=1)
   call run%step([dlc_array('image', image), dlc_array('label', label)])
