@@ -213,11 +213,33 @@ static Status checkNumbers(const DatasetField &numbers, uint64_t classes, int64_
   return {};
 }
 
+/// What samples in memory have that are no classes of an input, as a whole.
+static std::string classesAdvice(const Dataset &dataset, size_t field, uint64_t classes) {
+  if (const auto *names = dataset.classNames(); names && names->size() > classes)
+    return concat("; there are folders of ", names->size(), " classes");
+  const DatasetField &numbers = dataset.fields()[field];
+  const uint64_t size = dtypeSize(numbers.dtype), elements = sampleBytes(numbers) / size;
+  double least = INFINITY, largest = -INFINITY;
+  for (uint64_t at = 0; at < dataset.size(); ++at)
+    for (uint64_t i = 0; i < elements; ++i) {
+      const double number = loadElement(numbers.dtype, dataset.sample(at, field) + i * size);
+      least = std::min(least, number);
+      largest = std::max(largest, number);
+    }
+  if (numbers.kind == FieldKind::Text || numbers.kind == FieldKind::FollowingText)
+    return concat("; its numbers go up to ", decimalText(largest));
+  return least == 1 && largest == static_cast<double>(classes) ? "; class numbers begin with 0"
+                                                               : "";
+}
+
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of) {
-  for (uint64_t at = 0; isInMemory(dataset, field) && at < dataset.size(); ++at)
-    DLC_TRY(
-        checkNumbers(dataset.fields()[field], classes, ignored, of, at, dataset.sample(at, field)));
+  for (uint64_t at = 0; isInMemory(dataset, field) && at < dataset.size(); ++at) {
+    const Status checked =
+        checkNumbers(dataset.fields()[field], classes, ignored, of, at, dataset.sample(at, field));
+    if (!checked.ok())
+      return invalid(checked.message(), classesAdvice(dataset, field, classes));
+  }
   return {};
 }
 

@@ -173,7 +173,7 @@ void CommandLine::addAugment(CLI::App *command, std::string &list, bool evaluate
               throw CLI::ValidationError("--augment", std::string(found.status().message()));
             if (evaluates && !found->hasTest)
               throw CLI::ValidationError(
-                  "--augment", "expected test: and what evaluation does, found '" + given + "'");
+                  "--augment", "evaluation takes what stands behind test:, as test:" + given);
             list = given;
           },
           text)

@@ -67,16 +67,21 @@ private:
 } // namespace
 
 bool Recurrent::read() {
-  auto fail = [&](llvm::StringRef argument, const llvm::Twine &message) {
-    call.fail(argument, message);
+  auto fail = [&](llvm::StringRef argument, const llvm::Twine &message,
+                  const llvm::Twine &hint = "") {
+    call.fail(argument, message, hint);
     return false;
   };
   const Tensor &x = call.tensor("x");
   bool batchFirst = call.flag("batch_first");
   if (x.rank() != 3)
-    return fail("x", call.label + " expects a tensor of " +
-                         (batchFirst ? "samples, steps" : "steps, samples") +
-                         " and channels, found " + describe(x.type()));
+    return fail(
+        "x",
+        call.label + " expects a tensor of " + (batchFirst ? "samples, steps" : "steps, samples") +
+            " and channels, found " + describe(x.type()),
+        x.rank() == 2
+            ? "reshape(x, (size(x, 0), size(x, 1), 1)) makes each number a channel of its own"
+            : "");
   steps = x.shape()[batchFirst ? 1 : 0];
   samples = x.shape()[batchFirst ? 0 : 1];
   if (steps < 1)

@@ -52,8 +52,10 @@ bool Evaluator::bindArguments(llvm::StringRef callee, SourceRange name,
     size_t slot = next;
     if (argument.name.text.empty()) {
       if (next == params.size()) {
+        const SourceRange first = arguments.front().range;
+        const bool isPiped = next == 1 && first.file == name.file && first.begin < name.begin;
         error(argument.range, callee + " takes " + counted(params.size(), "argument") + " at most")
-            .hint(signature());
+            .hint(signature() + (isPiped ? ", whose first one is what |> hands over" : ""));
         return false;
       }
       if (next == byPosition) {

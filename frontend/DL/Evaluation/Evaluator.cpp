@@ -217,6 +217,9 @@ static std::string hintForType(const Value &value, mlir::RankedTensorType type) 
   const Tensor *tensor = value.getIf<Tensor>();
   if (!tensor)
     return hintForResults(value);
+  if (tensor->rank() > 1 && tensor->shape().front() == 1 &&
+      tensor->shape().drop_front() == type.getShape())
+    return "x[0] drops its first axis, which a last state of gru or lstm has for the layers";
   if (type.getRank() == 2 && tensor->rank() > 2)
     return "flatten joins all axes but the first: x |> flatten |> linear(10)";
   if (type.getShape() == tensor->shape())

@@ -17,7 +17,8 @@ static bool isOfClasses(const MappedInput &mapped) {
 }
 
 /// A transform that cannot be applied to the planes of an input.
-static Status checkPlanes(const Transform &transform, const ValueInfo &input) {
+static Status checkPlanes(const Transform &transform, const MappedInput &mapped,
+                          const ValueInfo &input) {
   const uint64_t planes = input.type.shape[1];
   const auto refusal = [&](const auto &...what) {
     return invalid("`augment`: '", transform.text, "' ", what..., ", input '", input.name, "' is ",
@@ -34,6 +35,12 @@ static Status checkPlanes(const Transform &transform, const ValueInfo &input) {
       return refusal("has numbers for ", numbers->size(), " planes");
   if (input.type.dtype == DLC_U8)
     return refusal("makes other numbers than bytes");
+  // Else every pixel would come out below zero.
+  const double largest = std::ranges::max(transform.mean);
+  if (mapped.from == DLC_U8 && largest > 1)
+    return refusal("has a mean of ", decimalText(largest), ", which is ",
+                   decimalText(std::round(largest / 255 * 1e3) / 1e3),
+                   " as bytes count from 0 to 1");
   return {};
 }
 
@@ -48,7 +55,7 @@ Status checkTransforms(const TransformList &list, const MappedInput &mapped, con
       return invalid("`augment`: ", each.text, " is as large as the images of input '", input.name,
                      "', ", input.type.str());
     if (!isOfClasses(mapped))
-      DLC_TRY(checkPlanes(each, input));
+      DLC_TRY(checkPlanes(each, mapped, input));
     so.all = {each};
     sides = sidesBehind(so, sides);
   }

@@ -103,6 +103,15 @@ std::string folderOf(const std::string &folder, Split split) {
   return split == Split::Train ? train : hasValidation || !hasTest ? validation : test;
 }
 
+/// Whether a folder is called as those of splits are elsewhere.
+bool soundsLikeSplit(std::string_view name) {
+  constexpr std::string_view words[] = {"train", "training",   "val",  "valid",
+                                        "dev",   "validation", "test", "testing"};
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    return name.size() == word.size() && endsInAny(name, {&word, 1});
+  });
+}
+
 /// The number of each class of a split, by the names of all.
 Result<std::vector<int32_t>> numbersOf(const std::vector<std::string> &own,
                                        const std::vector<std::string> &all,
@@ -128,6 +137,9 @@ Result<std::shared_ptr<const Dataset>> openImageFolder(const std::string &folder
                      ": no folder; expected the one with train/CLASS/... and "
                      "val/CLASS/..., or with CLASS/...");
     DLC_TRY_ASSIGN(names, classesIn(own));
+    if (own == folder && std::ranges::all_of(names, soundsLikeSplit))
+      return damaged(folder, ": '", names[0], "' would be a class; folders of training and test ",
+                     "data are called train and val, or test");
     PictureFiles all{own, concat(own, "/"), {}, {}, names};
     if (own != train && isFolder(train)) {
       DLC_TRY_ASSIGN(trained, classesIn(train));

@@ -28,6 +28,11 @@ R"dl(test.dl:2:15: error: relu takes 1 argument at most
   y = relu(x, 2, 3)
               ^ relu(x)
 )dl", {}},
+{"ArgumentOfThePipeToo", "y = x |> relu(x)",
+R"dl(test.dl:2:17: error: relu takes 1 argument at most
+  y = x |> relu(x)
+                ^ relu(x), whose first one is what |> hands over
+)dl", {}},
 {"ArgumentGivenTwice", "y = x |> linear(8, features=9)",
 R"dl(test.dl:2:22: error: 'features' of linear is given twice
   y = x |> linear(8, features=9)

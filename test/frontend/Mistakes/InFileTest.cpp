@@ -202,6 +202,22 @@ model Net(x: f32[N, 1, 28, 28]) -> f32[N, 10] { return linear(x, 10) }
                                                        ^~~~~~~~~~~~~ flatten joins all axes but the first: x |> flatten |> linear(10)
 test.dl:1:36: note: declared here
 )dl", {}},
+{"ModelReturnsLayersOfStates", R"dl(model Net(x: f32[N, 5, 4]) -> f32[N, 3] {
+  _, last = gru(x, 8, batch_first=true)
+  return linear(last, 3)
+}
+train Net {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+)dl",
+R"dl(test.dl:3:10: error: Net returns f32[1, 4, 3], declared is f32[4, 3]
+  return linear(last, 3)
+         ^~~~~~~~~~~~~~~ x[0] drops its first axis, which a last state of gru or lstm has for the layers
+test.dl:1:31: note: declared here
+)dl", {}},
 {"ModelReturnsTwo", R"dl(model Net(x: f32[N, 4]) -> f32[N, 3] { return linear(x, 3), x }
 train Net {
   label: i32[N]

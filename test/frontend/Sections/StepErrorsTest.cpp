@@ -335,6 +335,11 @@ R"dl(test.dl:2:7: error: lstm expects a tensor of steps, samples and channels, f
   y = x |> lstm(8)
       ^
 )dl", {}},
+{"GruOfNumbers", R"dl(y = x |> flatten |> gru(8, batch_first=true))dl",
+R"dl(test.dl:2:12: error: gru expects a tensor of samples, steps and channels, found f32[4, 192]
+  y = x |> flatten |> gru(8, batch_first=true)
+           ^~~~~~~ reshape(x, (size(x, 0), size(x, 1), 1)) makes each number a channel of its own
+)dl", {}},
 {"LstmOverTheBatch", R"dl(y = x[:, 0] |> lstm(8))dl",
 R"dl(test.dl:2:7: error: lstm cannot work across the batch, axis 0 of f32[4, 8, 8]
   y = x[:, 0] |> lstm(8)

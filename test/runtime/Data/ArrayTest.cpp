@@ -508,6 +508,10 @@ TEST_F(Arrays, SayWhatDoesNotFit) {
                    "numpy.savez(FILE, NAME=...) gives names");
   EXPECT_EQ(message({image, label}, both),
             path + ": 'label': sample 1 has value 14 for input 'label', allowed are 0 to 12");
+  const StoredArray counted{"label", DLC_I32, {2}, elements<int32_t>({13, 1})};
+  EXPECT_EQ(message({image, counted}, both),
+            path + ": 'label': sample 0 has value 13 for input 'label', allowed are 0 to 12; class "
+                   "numbers begin with 0");
   EXPECT_EQ(
       message({image, short1}, {inputOf("image", DLC_F32, {2, 2}), inputOf("mask", DLC_F32, {2})}),
       path + ": 'mask' has 1 samples, 'image' 2");

@@ -641,8 +641,9 @@ TEST(Text, RareWordsShareANumber) {
       BatchLoader::create(entry, openDataset("text:" + folder.path("a.txt"), Split::Train).take())
           .status()
           .message());
-  EXPECT_EQ(message,
-            folder.path("a.txt") + ": sample 14 has value 3 for input 'word', allowed are 0 to 2");
+  EXPECT_EQ(message, folder.path("a.txt") +
+                         ": sample 14 has value 3 for input 'word', allowed are 0 to 2; its "
+                         "numbers go up to 12");
 }
 
 TEST(Text, SaysWhatDoesNotFit) {

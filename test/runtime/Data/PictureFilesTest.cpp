@@ -147,6 +147,18 @@ TEST(ImageFolder, MayBeItsClasses) {
   EXPECT_FALSE(arePictures("idx:" + folder.root()));
 }
 
+// Splits under other names would be learnt as classes.
+TEST(ImageFolder, TakesNoSplitForAClass) {
+  TemporaryFolder folder;
+  const std::string data = "images:" + folder.root();
+  writePicture(folder.path("Validation/cat/1.png"));
+  writePicture(folder.path("training/cat/1.png"));
+  EXPECT_EQ(messageOf(data), folder.root() + ": 'Validation' would be a class; folders of training "
+                                             "and test data are called train and val, or test");
+  writePicture(folder.path("testimony/1.png"));
+  EXPECT_EQ(labelsOf(**openDataset(data, Split::Train)), (std::vector<int32_t>{0, 1, 2}));
+}
+
 // Links are followed, and those that lead back are no end of folders.
 TEST(ImageFolder, FollowsLinks) {
   TemporaryFolder folder;

@@ -551,6 +551,9 @@ TEST(Augmentation, RefusesWhatIsNoImage) {
   EXPECT_EQ(loading.refusal({8, 1, 4, 4}, "normalise:mean=1/2/3:std=1"),
             "`augment`: 'normalise:mean=1/2/3:std=1' has numbers for 3 planes, input 'image' is "
             "f32[8, 1, 4, 4]");
+  EXPECT_EQ(loading.refusal({8, 1, 4, 4}, "normalise:mean=123:std=58"),
+            "`augment`: 'normalise:mean=123:std=58' has a mean of 123, which is 0.482 as bytes "
+            "count from 0 to 1, input 'image' is f32[8, 1, 4, 4]");
   EXPECT_EQ(loading.refusal({8, 1, 4, 4}, "normalise:mean=1:std=1", DLC_U8),
             "`augment`: 'normalise:mean=1:std=1' makes other numbers than bytes, input 'image' is "
             "u8[8, 1, 4, 4]");
