@@ -568,7 +568,7 @@ void CommandLine::addCheck() {
 
 void CommandLine::addData() {
   dataCommand = add("data", "look at data: samples, classes, sizes, means, a sheet of images");
-  dataCommand->add_option("data", data.data, dataText)->required()->type_name("DATA");
+  dataCommand->add_option("data", data.data, dataText())->required()->type_name("DATA");
   dataCommand->add_option("--module", data.module, "read it as this model would")
       ->type_name("MODULE.so")
       ->check(fileName());
