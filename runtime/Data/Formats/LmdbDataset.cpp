@@ -20,7 +20,7 @@ bool isDatabase(const std::string &folder, std::string_view name) {
   return (name.ends_with(".mdb") && name != "lock.mdb") || name.ends_with(".lmdb");
 }
 
-constexpr ShardKind kind = {isDatabase, "folders with a data.mdb"};
+constexpr ShardKind kind = {isDatabase, "folders with a data.mdb", /*folders=*/true};
 
 class LmdbSource : public PackedSource {
 public:

@@ -138,7 +138,7 @@ bool isOneShard(const std::string &path, const ShardKind &kind) {
 }
 
 bool isFolderOfShards(const std::string &path, const ShardKind &kind) {
-  return isFolder(path) && !isOneShard(path, kind);
+  return isFolder(path) && !(kind.folders && isOneShard(path, kind));
 }
 
 } // namespace

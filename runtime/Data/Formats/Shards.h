@@ -17,6 +17,8 @@ struct ShardKind {
   bool (*isShard)(const std::string &folder, std::string_view name);
   /// For messages: "files whose names end in .tar".
   std::string_view expected;
+  /// A shard may be a folder: then not each folder has shards in it.
+  bool folders = false;
 };
 
 /// The shards of a split, by name, there or not. `path` is one, or a pattern with `*`, `?` or

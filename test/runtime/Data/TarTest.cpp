@@ -404,6 +404,28 @@ TEST(TarIndex, NamesWhatIsDamaged) {
             tar + ": the picture at byte 1024, if " + path + " is right: no header of a tar file");
 }
 
+// As large as ImageNet: it opens at once, and takes 16 bytes for each sample.
+TEST(Tar, HoldsAMillionSamples) {
+  TemporaryFolder folder;
+  constexpr uint64_t shards = 16, each = 80073, bytes = 110080;
+  for (uint64_t shard = 0; shard < shards; ++shard) {
+    const std::string name = "train-" + std::to_string(10 + shard);
+    TarIndexText index;
+    for (uint64_t i = 0; i < each; ++i)
+      index.add("jpg", 512 + i * (bytes + 1536), bytes, "n01440764/n01440764_10026", 0, 1,
+                static_cast<int32_t>(i % 1000));
+    const uint64_t size = each * (bytes + 1536) + 1024;
+    writeText(folder.path(name + ".idx"), index.text(size));
+    writeText(folder.path(name + ".tar"), "");
+    fs::resize_file(folder.path(name + ".tar"), size);
+  }
+  const auto dataset = openDataset("tar:" + folder.root(), Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ((*dataset)->size(), shards * each);
+  EXPECT_EQ(labelText(**dataset, shards * each - 1), std::to_string((each - 1) % 1000));
+  EXPECT_TRUE(pictureOf(**dataset, each).ends_with("is right: no header of a tar file"));
+}
+
 TEST(Tar, IsReadByManyThreads) {
   TemporaryFolder folder;
   ASSERT_TRUE(writePacked(folder.root(), 8000, 8).ok());

@@ -70,6 +70,10 @@ TEST(TfRecord, ReadsThoseOfOthers) { expectPacked("tfrecord:" + packed("pictures
 // Names as TensorFlow's own scripts give them.
 TEST(TfRecord, FindsItsFiles) {
   TemporaryFolder folder;
+  // A folder's name says nothing of what is in it.
+  fs::create_directories(folder.path("tfrecords"));
+  fs::copy_file(packed("pictures.tfrecord"), folder.path("tfrecords/train.tfrecord"));
+  expectPacked("tfrecord:" + folder.path("tfrecords"));
   for (const char *name :
        {"train-00000-of-00002", "train-00001-of-00002", "validation-00000-of-00001", "readme.txt"})
     fs::copy_file(packed("pictures.tfrecord"), folder.path(name));
