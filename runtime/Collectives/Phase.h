@@ -8,7 +8,7 @@
 namespace dlc::runtime {
 
 /// Anything but Compute is known work, which is given more time (Standings::patienceWith).
-enum class Phase : uint32_t { Compute, Start, Load, Evaluate, Write, Program };
+enum class Phase : uint32_t { Compute, Start, Load, Evaluate, Write, Rest, Program };
 
 constexpr std::string_view phaseText(Phase phase) {
   switch (phase) {
@@ -22,6 +22,8 @@ constexpr std::string_view phaseText(Phase phase) {
     return "evaluating";
   case Phase::Write:
     return "writing a file";
+  case Phase::Rest:
+    return "resting";
   case Phase::Program:
     return "in code of the program's own";
   }

@@ -367,8 +367,11 @@ LineWriter::~LineWriter() {
 
 Status LineWriter::add(std::string_view line) {
   const std::string whole = concat(line, "\n");
-  return writeAll(descriptor, std::as_bytes(std::span(whole))) ? Status()
-                                                               : ioFailure(path, "cannot write");
+  return append(std::as_bytes(std::span(whole)));
+}
+
+Status LineWriter::append(std::span<const std::byte> bytes) {
+  return writeAll(descriptor, bytes) ? Status() : ioFailure(path, "cannot write");
 }
 
 static Status copyFile(const std::string &path, const std::string &to) {

@@ -69,7 +69,8 @@ Status writeFile(const std::string &path, std::span<const std::byte> content,
 Status writeFile(const std::string &path, std::string_view content,
                  Durability durability = Durability::Durable);
 
-/// A file that grows line by line, each as it comes: a log, which others read meanwhile.
+/// A file that grows line by line, or record by record, each as it comes: a log, which others read
+/// meanwhile.
 class LineWriter {
 public:
   /// Behind what is there if `append`, and on a line of its own; else in its place. A device, a
@@ -81,6 +82,8 @@ public:
 
   /// Writes the line and its end.
   Status add(std::string_view line);
+  /// Writes these bytes alone.
+  Status append(std::span<const std::byte> bytes);
 
 private:
   LineWriter(int descriptor, std::string path) : descriptor(descriptor), path(std::move(path)) {}

@@ -458,43 +458,96 @@ Status CheckpointImage::write(const std::string &path) {
   });
 }
 
-static Status exportFrom(const SafetensorsFile &file, const Plan &plan, const std::string &path) {
+/// What is written of a variable: the tensor of it in each file.
+struct Exported {
+  const VariableInfo *variable;
   std::vector<const StoredTensor *> sources;
+};
+
+/// Averages of a variable take its place, in all files or in none.
+static Result<Exported> exportedOf(std::span<const SafetensorsFile> files,
+                                   const VariableInfo &variable) {
+  Exported exported{&variable, {}};
+  const bool averaged = averageIn(files.front(), variable) != nullptr;
+  for (const SafetensorsFile &file : files) {
+    const StoredTensor *average = averageIn(file, variable);
+    if ((average != nullptr) != averaged)
+      return invalid((averaged ? file : files.front()).path(), ": has no average (ema) of '",
+                     variable.name, "', as ", (averaged ? files.front() : file).path(), " has");
+    exported.sources.push_back(average ? average : file.find(variable.name));
+  }
+  return exported;
+}
+
+/// The mean over the files; whole numbers, and what is in one file alone, as the first has it.
+static Result<std::vector<std::byte>> contentOf(std::span<const SafetensorsFile> files,
+                                                const Exported &exported) {
+  std::vector<std::byte> content(exported.sources.front()->bytes), other(content.size());
+  DLC_TRY(files.front().read(*exported.sources.front(), content));
+  const dlc_dtype dtype = exported.variable->type.dtype;
+  if (files.size() == 1 || isWhole(dtype))
+    return content;
+  const uint64_t size = dtypeSize(dtype);
+  std::vector<double> sums(content.size() / size);
+  for (size_t i = 0; i < files.size(); ++i) {
+    DLC_TRY(files[i].read(*exported.sources[i], other));
+    for (size_t element = 0; element < sums.size(); ++element)
+      sums[element] += loadElement(dtype, &other[element * size]);
+  }
+  for (size_t element = 0; element < sums.size(); ++element)
+    storeElement(dtype, sums[element] / static_cast<double>(files.size()),
+                 &content[element * size]);
+  return content;
+}
+
+static Status exportFrom(std::span<const SafetensorsFile> files, const Plan &plan,
+                         const std::string &path) {
+  std::vector<Exported> all;
   std::vector<StoredTensor> tensors;
   for (const VariableInfo &variable : plan.variables) {
     if (!isRequired(variable.role, LoadMode::Weights))
       continue;
-    const StoredTensor *average = averageIn(file, variable);
-    sources.push_back(average ? average : file.find(variable.name));
-    tensors.push_back(*sources.back());
+    DLC_TRY_ASSIGN(exported, exportedOf(files, variable));
+    tensors.push_back(*exported.sources.front());
     tensors.back().name = variable.name;
-    if (tensors.back().checksum.empty()) {
-      std::vector<std::byte> content(tensors.back().bytes);
-      DLC_TRY(file.read(*sources.back(), content));
+    if (files.size() > 1 || tensors.back().checksum.empty()) {
+      DLC_TRY_ASSIGN(content, contentOf(files, exported));
       tensors.back().checksum = checksumOf(content);
     }
+    all.push_back(std::move(exported));
   }
   // What other programs ask for before they take a file for PyTorch's.
   Metadata metadata = {{"format", "pt"}, {"model", std::string(plan.model)}};
   if (std::string hash = operationsOf(plan); !hash.empty())
     metadata[operationsKey] = std::move(hash);
   DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, std::move(metadata)));
-  for (const StoredTensor *source : sources) {
-    std::vector<std::byte> content(source->bytes);
-    DLC_TRY(file.read(*source, content));
+  for (const Exported &exported : all) {
+    DLC_TRY_ASSIGN(content, contentOf(files, exported));
     DLC_TRY(writer.append(content));
   }
   return writer.commit();
 }
 
-Status exportWeights(const Module &module, const std::string &checkpoint, const std::string &path) {
+Status exportAverage(const Module &module, const std::vector<std::string> &checkpoints,
+                     const std::string &path) {
   return guarded([&]() -> Status {
-    const std::string inputs[] = {checkpoint, module.path()};
+    if (checkpoints.empty())
+      return invalid("there is no checkpoint to export");
+    std::vector<std::string> inputs = checkpoints;
+    inputs.push_back(module.path());
     DLC_TRY(checkWritable(path, inputs));
-    DLC_TRY_ASSIGN(file, SafetensorsFile::open(checkpoint));
-    DLC_TRY(checkFile(file, module.plan(), LoadMode::Weights).in(checkpoint));
-    return exportFrom(file, module.plan(), path);
+    std::vector<SafetensorsFile> files;
+    for (const std::string &checkpoint : checkpoints) {
+      DLC_TRY_ASSIGN(file, SafetensorsFile::open(checkpoint));
+      DLC_TRY(checkFile(file, module.plan(), LoadMode::Weights).in(checkpoint));
+      files.push_back(std::move(file));
+    }
+    return exportFrom(files, module.plan(), path);
   });
+}
+
+Status exportWeights(const Module &module, const std::string &checkpoint, const std::string &path) {
+  return guarded([&] { return exportAverage(module, {checkpoint}, path); });
 }
 
 Status saveVariables(const State &state, const std::string &path, Metadata metadata) {

@@ -48,4 +48,13 @@ Status checkClasses(const EntryInfo &entry, size_t input, const std::byte *sourc
   return {};
 }
 
+uint64_t flopsOf(const Plan &plan, const EntryInfo &entry) {
+  uint64_t flops = 0;
+  for (const dlc_record &record :
+       std::span(plan.records).subspan(entry.records.first, entry.records.count))
+    if (record.condition != DLC_IF_REFUSED)
+      flops += record.flops;
+  return flops;
+}
+
 } // namespace dlc::runtime

@@ -17,6 +17,10 @@ Result<const EntryInfo *> selectEntry(const Module &module, std::string_view nam
 Status checkClasses(const EntryInfo &entry, size_t input, const std::byte *source,
                     uint64_t samples);
 
+/// What the records of an entry compute in a run, multiply and add counted as two; 0: they do not
+/// say.
+uint64_t flopsOf(const Plan &plan, const EntryInfo &entry);
+
 } // namespace dlc::runtime
 
 #endif

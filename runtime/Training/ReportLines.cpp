@@ -1,6 +1,8 @@
 // What is said of a step, an evaluation and an epoch.
 #include "runtime/Training/ReportLines.h"
 
+#include "runtime/Training/Norms.h"
+
 #include <cmath>
 
 namespace dlc::runtime {
@@ -23,6 +25,23 @@ static void addRates(Json &object, const std::vector<std::pair<std::string_view,
     object["learning_rates"][std::string(name)] = rate;
 }
 
+static Json numberOrNull(double number) { return std::isfinite(number) ? Json(number) : Json(); }
+
+/// Of all together, then of each parameter.
+static void addNorms(Json &object, const std::vector<ParameterNorm> &norms) {
+  if (norms.empty())
+    return;
+  const ParameterNorm all = normOfAll(norms);
+  object["weight_norm"] = numberOrNull(all.weight);
+  if (all.gradient)
+    object["gradient_norm"] = numberOrNull(*all.gradient);
+  for (const ParameterNorm &each : norms)
+    object["weight_norms"][std::string(each.name)] = numberOrNull(each.weight);
+  for (const ParameterNorm &each : norms)
+    if (each.gradient)
+      object["gradient_norms"][std::string(each.name)] = numberOrNull(*each.gradient);
+}
+
 static void addTest(Json &object, const EvaluateReport &test, bool averaged) {
   addMetrics(object, test.metrics, "test_");
   if (test.badRecords)
@@ -39,8 +58,19 @@ Json describe(const StepReport &report) {
     object["samples_per_second"] = static_cast<double>(report.samples) / report.seconds;
   if (report.seconds > 0 && report.tokens != 0)
     object["tokens_per_second"] = static_cast<double>(report.tokens) / report.seconds;
+  if (report.seconds > 0 && report.flops != 0) {
+    const double perSecond = static_cast<double>(report.flops) / report.seconds;
+    object["gflops"] = perSecond * 1e-9;
+    if (report.peakFlops > 0)
+      object["mfu"] = perSecond / report.peakFlops;
+  }
   addRates(object, report.rates);
+  addNorms(object, report.norms);
   return object;
+}
+
+Json describe(const RatePoint &point) {
+  return {{"rate", point.rate}, {"loss", point.loss}, {"smoothed_loss", point.smoothed}};
 }
 
 Json describe(const EvaluationReport &report, bool averaged) {

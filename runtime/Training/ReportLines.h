@@ -2,7 +2,7 @@
 #ifndef DLC_RUNTIME_TRAINING_REPORTLINES_H
 #define DLC_RUNTIME_TRAINING_REPORTLINES_H
 
-#include "dlc/train.h"
+#include "dlc/run.h"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +15,7 @@ void addMetrics(nlohmann::ordered_json &object, const MetricValues &metrics,
 
 /// `averaged`: whether evaluations are of averages of the weights.
 nlohmann::ordered_json describe(const StepReport &report);
+nlohmann::ordered_json describe(const RatePoint &point);
 nlohmann::ordered_json describe(const EvaluationReport &report, bool averaged);
 nlohmann::ordered_json describe(const EpochReport &report, bool averaged);
 

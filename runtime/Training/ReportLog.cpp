@@ -58,6 +58,8 @@ Result<std::unique_ptr<ReportLog>> ReportLog::open(Options options) {
   return std::unique_ptr<ReportLog>(new ReportLog(std::move(options), std::move(file)));
 }
 
+void ReportLog::onRate(const RatePoint &point) { write("rate", describe(point)); }
+
 void ReportLog::onStep(const StepReport &report) { write("step", describe(report)); }
 
 void ReportLog::onEvaluation(const EvaluationReport &report) {

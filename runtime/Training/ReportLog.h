@@ -30,6 +30,8 @@ public:
   };
   static Result<std::unique_ptr<ReportLog>> open(Options options);
 
+  /// A batch of a sweep over learning rates.
+  void onRate(const RatePoint &point);
   void onStep(const StepReport &report) override;
   void onEvaluation(const EvaluationReport &report) override;
   void onEpoch(const EpochReport &report) override;

@@ -6,6 +6,7 @@
 #include "runtime/Exec/Entries.h"
 #include "runtime/Training/DatasetPredictor.h"
 #include "runtime/Training/Predictor.h"
+#include "runtime/Training/RateFinder.h"
 #include "runtime/Training/ReportLog.h"
 #include "runtime/Training/RunStart.h"
 #include "runtime/Training/Trainer.h"
@@ -77,8 +78,11 @@ struct Run::Impl {
   Status createEvaluator();
   Status needTrainer() { return trainer ? Status() : createTrainer(); }
   Status checkProcess() const;
+  Status checkTrainingData() const;
   Result<PathClaim> claimCheckpoint() const;
-  Status openLog();
+  Status openLog(std::vector<std::string> columns);
+  Result<std::unique_ptr<Trainer>> rateTrainer(uint64_t steps);
+  Result<RateSearch> findRate(RateSearchOptions options);
   Result<Evaluator *> needEvaluator();
   Result<std::unique_ptr<Evaluator>> evaluatorOn(std::shared_ptr<const Dataset> data);
   Result<Predictor *> needPredictor(std::string_view entry);
@@ -148,6 +152,14 @@ Status Run::Impl::createEvaluator() {
   return {};
 }
 
+Status Run::Impl::checkTrainingData() const {
+  if (hasTrainingData())
+    return {};
+  DLC_TRY_ASSIGN(entry, selectEntry(module(), "", DLC_ENTRY_TRAIN));
+  return invalid("entry '", entry->name,
+                 "' has no training data: `data`, `train` or `batches.fill` gives them");
+}
+
 /// The checkpoint is this run's while it trains; between its open() and now another may have had
 /// it.
 Result<PathClaim> Run::Impl::claimCheckpoint() const {
@@ -159,8 +171,8 @@ Result<PathClaim> Run::Impl::claimCheckpoint() const {
   return claim;
 }
 
-/// Before the first batch, on rank 0.
-Status Run::Impl::openLog() {
+/// Before the first batch, on rank 0: a log of lines with these columns.
+Status Run::Impl::openLog(std::vector<std::string> columns) {
   if (reports || options.logFile.empty() || options.fastDevRun || ranks->rank() != 0)
     return {};
   auto failed = [this](const Status &reason) {
@@ -169,10 +181,54 @@ Status Run::Impl::openLog() {
   DLC_TRY_ASSIGN(opened, ReportLog::open({.path = options.logFile,
                                           .append = options.resume,
                                           .averaged = keepsAverages(module().plan()),
-                                          .columns = trainer->reportColumns(),
+                                          .columns = std::move(columns),
                                           .failed = failed}));
   reports = std::move(opened);
   return {};
+}
+
+/// One on a copy of the weights, that writes nothing and ends for no metric.
+Result<std::unique_ptr<Trainer>> Run::Impl::rateTrainer(uint64_t steps) {
+  RunOptions own = options;
+  own.steps = steps;
+  own.epochs = steps; // Each has a batch at least.
+  own.checkpoint.clear();
+  own.saveBest.clear();
+  own.evaluateEvery = own.patience = own.norms = 0;
+  own.timeLimit = 0;
+  own.fastDevRun = own.checkFinite = false;
+  DLC_TRY_ASSIGN(copy, begin.state->clone());
+  DLC_TRY_ASSIGN(created, Trainer::create(std::move(copy), begin.train, begin.test, own,
+                                          begin.augmentation, {.seed = begin.progress.seed}));
+  DLC_TRY(created->canHoldRate());
+  return created;
+}
+
+Result<RateSearch> Run::Impl::findRate(RateSearchOptions wanted) {
+  DLC_TRY(checkRateSearch(wanted));
+  Result<std::unique_ptr<Trainer>> created = rateTrainer(wanted.steps);
+  const Status logged =
+      created.ok() ? openLog({"report", "rate", "loss", "smoothed_loss"}) : Status();
+  const Facts facts = {
+      {"the rates of a sweep", concat(decimalText(wanted.from), ":", decimalText(wanted.to), " in ",
+                                      wanted.steps, " steps")}};
+  DLC_TRY(agreeAloud(*ranks, created.ok() ? logged : created.status(), facts, options.log));
+  wanted.hear = [this, heard = std::move(wanted.hear)](const RatePoint &point) {
+    if (reports)
+      reports->onRate(point);
+    if (heard)
+      heard(point);
+  };
+  RateFinder finder(**created, wanted);
+  Status swept = (*created)->run(finder, &stopAsked);
+  reports.reset();
+  stopAsked = false;
+  // A loss that is not finite is the end of a sweep as good as any.
+  if (swept.code() == StatusCode::Failed && ranks->health().ok() && finder.hasBegun())
+    finder.diverge();
+  else
+    DLC_TRY(std::move(swept));
+  return std::move(finder).result();
 }
 
 Result<Evaluator *> Run::Impl::needEvaluator() {
@@ -242,13 +298,9 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
   return guarded([&]() -> Status {
     DLC_TRY(impl->checkProcess());
     const PhaseScope inside(*impl->ranks, Phase::Compute);
-    if (!impl->hasTrainingData()) {
-      DLC_TRY_ASSIGN(entry, selectEntry(impl->module(), "", DLC_ENTRY_TRAIN));
-      return invalid("entry '", entry->name,
-                     "' has no training data: `data`, `train` or `batches.fill` gives them");
-    }
+    DLC_TRY(impl->checkTrainingData());
     Result<PathClaim> claim = impl->claimCheckpoint();
-    const Status logged = claim.ok() ? impl->openLog() : Status();
+    const Status logged = claim.ok() ? impl->openLog(impl->trainer->reportColumns()) : Status();
     DLC_TRY(agreeAloud(*impl->ranks, claim.ok() ? logged : claim.status(), {}, impl->options.log));
     std::vector<TrainObserver *> heard(observers);
     if (impl->reports)
@@ -260,6 +312,17 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
     if (const std::string note = impl->trainer->endNote(); !note.empty())
       Speaker(impl->options.log, impl->ranks->rank() == 0).note(note);
     return impl->trainer->checkpointStatus();
+  });
+}
+
+Result<RateSearch> Run::findRate(const RateSearchOptions &options) {
+  return guarded([&]() -> Result<RateSearch> {
+    DLC_TRY(impl->checkProcess());
+    const PhaseScope inside(*impl->ranks, Phase::Compute);
+    DLC_TRY(impl->checkTrainingData());
+    Result<RateSearch> found = impl->findRate(options);
+    return found.ok() ? std::move(found)
+                      : Result<RateSearch>(found.takeStatus().in(impl->options.module));
   });
 }
 

@@ -281,6 +281,9 @@ Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
       {"`limit`", decimalText(options.limit)},
       {"`overfitBatches`", std::to_string(options.overfitBatches)},
       {"`fastDevRun`", options.fastDevRun ? "given" : "none"},
+      {"`checkFinite`", options.checkFinite ? "given" : "none"},
+      {"`norms`", std::to_string(options.norms)},
+      {"`share`", decimalText(options.share)},
       {"`rename`", options.rename.empty() ? "none" : listOf(options.rename)}};
 }
 
@@ -324,6 +327,9 @@ Status checkNeeds(const RunOptions &options) {
   if (!(limit >= 0 && (limit < 1 || (limit < 0x1p53 && limit == std::floor(limit)))))
     return invalid("`limit` is ", numberText(limit),
                    ", expected a part below 1 or a whole number of batches");
+  if (!(options.share > 0 && options.share <= 1))
+    return invalid("`share` is ", numberText(options.share),
+                   ", expected a part of the time, above 0 and up to 1");
   if (options.overfitBatches != 0 && options.batches.fill)
     return invalid("`overfitBatches` is given, and the batches are the program's");
   if (!options.rename.empty() && options.initFrom.empty())

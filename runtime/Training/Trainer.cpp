@@ -1,15 +1,19 @@
 // The loop over epochs, batches and the step table.
 #include "runtime/Training/Trainer.h"
 #include "runtime/Core/FileWriter.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/FirstSamples.h"
 #include "runtime/Device/Device.h"
+#include "runtime/Exec/Entries.h"
 #include "runtime/Training/BatchMemory.h"
+#include "runtime/Training/Norms.h"
 #include "runtime/Training/Ranks.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace dlc::runtime {
 
@@ -38,6 +42,14 @@ Trainer::create(std::shared_ptr<State> state, std::shared_ptr<const Dataset> tra
   trainer->epochTarget = epochsOf(plan, options.epochs);
   DLC_TRY(trainer->prepareSteps());
   DLC_TRY(trainer->applyOverrides());
+  if (options.checkFinite)
+    trainer->finite = std::make_unique<FiniteWatch>();
+  if (options.share < 1)
+    trainer->throttle.emplace(
+        options.share, [] { return secondsSince({}); },
+        [](double seconds) {
+          std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+        });
   if (options.fastDevRun) {
     trainer->options.steps = 1;
     trainer->options.checkpoint.clear();
@@ -189,7 +201,8 @@ Status Trainer::prepareSteps() {
                      MetricSums(entry),
                      MetricSums(entry),
                      {},
-                     1});
+                     1,
+                     flopsOf(plan, entry)});
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
@@ -232,6 +245,10 @@ ScheduleTime Trainer::scheduleTime(const Step &step) const {
 /// Writes the scheduled scalars for the next update to be started.
 Status Trainer::applySchedule(Step &step) {
   const bool overRanks = ranks().ranks() > 1 && ratesFollowBatch(state->module()->plan());
+  if (heldFactor) {
+    step.factor = *heldFactor * (overRanks ? ranks().ranks() : 1);
+    return applyFactor(*step.context, step.factor, options.overrides);
+  }
   if (step.schedule.empty() && !overRanks)
     return {};
   const ScheduleTime time = scheduleTime(step);
@@ -255,6 +272,25 @@ void Trainer::findRates() {
       const double base = given == options.overrides.end() ? scalar.value : given->second;
       rates.push_back({scalar.name, base, &step});
     }
+}
+
+Status Trainer::canHoldRate() const {
+  if (!rates.empty() && rates.front().base > 0)
+    return {};
+  return invalid(state->module()->path(), ": no setting is a learning rate above 0");
+}
+
+void Trainer::holdRate(double rate) {
+  evaluator.reset();
+  heldFactor = rate / rates.front().base;
+}
+
+double Trainer::lastLoss() const {
+  const EntryInfo &entry = steps.front().context->entry();
+  for (size_t i = 0; i < steps.front().last.size(); ++i)
+    if (entry.metrics[i].kind == DLC_METRIC_LOSS)
+      return steps.front().last[i].second.number;
+  return NAN;
 }
 
 std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const {
@@ -390,6 +426,12 @@ bool Trainer::isDue(const Step &step) const {
 }
 
 Status Trainer::bindDue(const Batch &batch) {
+  if (finite) {
+    finite->begin();
+    for (size_t i = 0; i < batch.inputs.size(); ++i)
+      if (i != entry().validInput && (batch.places.empty() || batch.places[i] == Place::Host))
+        finite->lookAt(entry(), i, batch.inputs[i]);
+  }
   for (Step &step : steps)
     if (isDue(step))
       DLC_TRY(bindBatch(*step.context, entry(), batch));
@@ -411,7 +453,7 @@ Status Trainer::startBound() {
     // All steps of a batch draw alike, and the ranks draw for a batch of all of them.
     DLC_TRY(context.setRandom(position.seed, number, ranks().rank() * context.entry().batch));
     DLC_TRY(applySchedule(step));
-    DLC_TRY(context.start());
+    DLC_TRY(context.start(finite ? finite->watch(state->module()->plan()) : nullptr));
     started.ran.push_back(&step);
   }
   inFlight.push_back(std::move(started));
@@ -419,23 +461,27 @@ Status Trainer::startBound() {
   return {};
 }
 
-/// Sums of all ranks, and whether one of them wants to stop or to save: in one collective.
-Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop, bool &save) const {
+/// Sums of all ranks, whether one of them wants to stop or to save, and how long they rest: in one
+/// collective.
+Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop, bool &save,
+                             double &rest) const {
   if (ranks().ranks() == 1)
     return {};
   const TimedScope scope(options.timeline, SpanKind::SumMetrics);
-  std::vector<double> all = {double(stop), double(save)};
+  // They rest as long as rank 0 does: what one slept too long is no work of the others.
+  std::vector<double> all = {double(stop), double(save), ranks().rank() == 0 ? rest : 0};
   for (const Step *step : batch.ran)
     for (double number : step->batchSums.numbers())
       all.push_back(number);
   DLC_TRY(ranks().sum(all));
   stop = all[0] != 0;
   save = all[1] != 0;
-  std::span rest = std::span(all).subspan(2);
+  rest = all[2];
+  std::span numbers = std::span(all).subspan(3);
   for (Step *step : batch.ran) {
     const size_t count = step->batchSums.numbers().size();
-    step->batchSums.setNumbers(rest.first(count));
-    rest = rest.subspan(count);
+    step->batchSums.setNumbers(numbers.first(count));
+    numbers = numbers.subspan(count);
   }
   return {};
 }
@@ -468,9 +514,47 @@ bool Trainer::evaluationDue(uint64_t step) const {
          position.position != epochBatches();
 }
 
+/// Parameters are the same on all ranks, so all of them fail.
+Status Trainer::checkParameters() const {
+  const std::vector<VariableInfo> &variables = state->module()->plan().variables;
+  std::vector<std::byte> elements;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].role != DLC_ROLE_PARAMETER)
+      continue;
+    elements.resize(variables[i].type.logicalBytes());
+    DLC_TRY(state->read(i, elements));
+    if (!allFinite(variables[i].type.dtype, elements))
+      return failure(StatusCode::Failed, "step ", position.step, ": the parameter '",
+                     variables[i].name,
+                     "' holds a number that is not finite; a smaller learning rate may help");
+  }
+  return {};
+}
+
+/// Adds to a number that is not finite where the first one was.
+Status Trainer::explainFailure(Status failed) {
+  if (failed.code() != StatusCode::Failed)
+    return failed;
+  const std::string first = finite->describe(state->module()->plan(), ranks());
+  return first.empty() ? std::move(failed)
+                       : failure(StatusCode::Failed, failed.message(), "; ", first);
+}
+
 /// Waits for the oldest batch, which is then the last report. `observer` is asked whether the ranks
 /// shall stop or save.
 Status Trainer::finishOldest(TrainObserver *observer) {
+  if (!finite)
+    return finishOne(observer);
+  Status finished = finishOne(observer);
+  if (finished.ok())
+    finished = checkParameters();
+  if (!finished.ok())
+    return explainFailure(std::move(finished));
+  finite->settle();
+  return {};
+}
+
+Status Trainer::finishOne(TrainObserver *observer) {
   const StartedBatch batch = std::move(inFlight.front());
   for (Step *step : batch.ran) {
     Status finished = step->context->finish();
@@ -489,7 +573,8 @@ Status Trainer::finishOldest(TrainObserver *observer) {
     stopped = wantsStop(*observer) || stopped;
   if (observer && observer->shouldSave())
     saveAsked = true;
-  DLC_TRY(addOverRanks(batch, stopped, saveAsked));
+  double due = throttle ? throttle->due() : 0;
+  DLC_TRY(addOverRanks(batch, stopped, saveAsked, due));
   for (Step *step : batch.ran)
     DLC_TRY(reportStep(*step));
   inFlight.pop_front();
@@ -497,10 +582,23 @@ Status Trainer::finishOldest(TrainObserver *observer) {
   ++position.position;
   epochSamples += batch.samples;
   const double seconds = secondsSince(lastFinish);
-  lastFinish = Clock::now();
   epochSeconds += seconds;
-  lastReport = stepReport(batch.samples, seconds);
+  DLC_TRY_ASSIGN(report, stepReport(batch, seconds));
+  lastReport = std::move(report);
+  rest(due);
+  lastFinish = Clock::now();
   return {};
+}
+
+/// As long as nobody wants the run to end.
+void Trainer::rest(double seconds) {
+  rested = 0;
+  if (!throttle)
+    return;
+  const PhaseScope resting(ranks(), Phase::Rest);
+  const Clock::time_point start = Clock::now();
+  throttle->rest(seconds, [this] { return stopped || (stopAsked && *stopAsked) || isOverTime(); });
+  rested = secondsSince(start);
 }
 
 bool Trainer::wantsStop(TrainObserver &observer) const {
@@ -598,6 +696,27 @@ static void appendColumns(std::vector<std::string> &columns, const EntryInfo &en
       columns.push_back(prefix + std::string(metric.name));
 }
 
+/// Gradients have theirs where any entry gives one.
+void Trainer::appendNormColumns(std::vector<std::string> &columns) const {
+  auto append = [&](std::string_view of, auto has) {
+    const size_t begin = columns.size();
+    const std::vector<VariableInfo> &variables = state->module()->plan().variables;
+    for (size_t i = 0; i < variables.size(); ++i)
+      if (variables[i].role == DLC_ROLE_PARAMETER && has(i))
+        columns.push_back(concat(of, "s.", variables[i].name));
+    if (columns.size() > begin)
+      columns.insert(columns.begin() + static_cast<ptrdiff_t>(begin), std::string(of));
+  };
+  append("weight_norm", [](size_t) { return true; });
+  append("gradient_norm", [this](size_t variable) {
+    return std::ranges::any_of(steps, [variable](const Step &step) {
+      return std::ranges::any_of(step.context->entry().outputs, [variable](const ValueInfo &each) {
+        return each.kind == DLC_VALUE_GRADIENT && each.of == variable;
+      });
+    });
+  });
+}
+
 std::vector<std::string> Trainer::reportColumns() const {
   std::vector<std::string> columns = {"report", "step", "epoch"};
   for (const Step &step : steps)
@@ -606,8 +725,14 @@ std::vector<std::string> Trainer::reportColumns() const {
   columns.insert(columns.end(), {"seconds", "samples_per_second"});
   if (batchTokens != 0)
     columns.emplace_back("tokens_per_second");
+  if (std::ranges::any_of(steps, [](const Step &step) { return step.flops != 0; }))
+    columns.emplace_back("gflops");
+  if (state->device()->peaks().flopsPerSecond > 0)
+    columns.emplace_back("mfu");
   for (const Rate &rate : rates)
     columns.push_back(concat("learning_rates.", rate.name));
+  if (options.norms != 0)
+    appendNormColumns(columns);
   if (evaluator)
     appendColumns(columns, *state->module()->plan().findEntry(DLC_ENTRY_EVALUATE), "test_");
   if (options.load.maxBadRecords != 0)
@@ -627,11 +752,22 @@ MetricValues Trainer::epochMetrics() const {
   return all;
 }
 
-StepReport Trainer::stepReport(uint64_t samples, double seconds) const {
-  StepReport report{position, epochBatches(),  epochTarget,         samples, {}, epochMetrics(),
-                    seconds,  learningRates(), batchTokens * having};
+Result<StepReport> Trainer::stepReport(const StartedBatch &batch, double seconds) const {
+  StepReport report{position,       epochBatches(), epochTarget,     batch.samples,       {},
+                    epochMetrics(), seconds,        learningRates(), batchTokens * having};
   for (const Step &step : steps)
     appendMetrics(report.batch, step.last, step.name, severalTrain());
+  for (const Step *step : batch.ran)
+    report.flops += step->flops * having;
+  report.peakFlops = state->device()->peaks().flopsPerSecond * ranks().ranks();
+  report.rested = rested;
+  if (!normsDue(position.step))
+    return report;
+  std::vector<const Context *> ran;
+  for (const Step *step : batch.ran)
+    ran.push_back(step->context.get());
+  DLC_TRY_ASSIGN(norms, normsOf(*state, ran));
+  report.norms = std::move(norms);
   return report;
 }
 
@@ -853,6 +989,8 @@ Result<StepReport> Trainer::stepOnBound() {
   if (options.timeline)
     options.timeline->setStep(position.step + 1);
   lastFinish = Clock::now();
+  if (throttle)
+    throttle->begin();
   Status status = startBound();
   if (status.ok())
     status = finishOldest(nullptr);
@@ -893,7 +1031,8 @@ Status Trainer::runEpoch(TrainObserver &observer) {
     DLC_TRY(bindDue(*batch));
     DLC_TRY(startBound());
     const uint64_t step = position.step + inFlight.size();
-    const size_t allowed = checkpointDue(step) || evaluationDue(step) ? 0 : ahead;
+    const bool looksAt = finite || throttle || heldFactor || normsDue(step);
+    const size_t allowed = checkpointDue(step) || evaluationDue(step) || looksAt ? 0 : ahead;
     while (inFlight.size() > allowed)
       DLC_TRY(finishBatch(observer));
     if (saveAsked)
@@ -962,6 +1101,8 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   stepsStarted = 0;
   comparedStep = {};
   begun = Clock::now();
+  if (throttle)
+    throttle->begin();
   Status status;
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped) {
     status = runEpoch(observer);

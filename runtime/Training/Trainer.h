@@ -23,7 +23,9 @@
 #include "runtime/Exec/Schedule.h"
 #include "runtime/Training/CheckpointWriter.h"
 #include "runtime/Training/Evaluate.h"
+#include "runtime/Training/FiniteWatch.h"
 #include "runtime/Training/Progress.h"
+#include "runtime/Training/Throttle.h"
 #include "runtime/Training/WatchedMetric.h"
 
 #include <atomic>
@@ -76,6 +78,15 @@ public:
 
   /// Sets a scalar from the next update on.
   Status set(const std::string &scalar, double value);
+
+  /// From now on updates are at this rate, of the first setting that is one, others in proportion,
+  /// whatever the schedule says; and nothing is evaluated. Fails where there is no such setting.
+  Status canHoldRate() const;
+  void holdRate(double rate);
+  /// That setting.
+  std::string_view firstRate() const { return rates.front().name; }
+  /// The first loss of the last batch.
+  double lastLoss() const;
 
   /// Null where there are no test data.
   Evaluator *testEvaluator() const { return evaluator.get(); }
@@ -130,6 +141,11 @@ private:
   Result<const Batch *> fillBatch();
   bool wantsStop(TrainObserver &observer) const;
   Status finishOldest(TrainObserver *observer);
+  Status finishOne(TrainObserver *observer);
+  Status explainFailure(Status failed);
+  Status checkParameters() const;
+  void rest(double seconds);
+  void appendNormColumns(std::vector<std::string> &columns) const;
   Status finishBatch(TrainObserver &observer);
   void closeEpoch();
   void drain();
@@ -138,7 +154,7 @@ private:
   bool checkpointDue(uint64_t step) const;
   Status compareReplicas();
   bool evaluationDue(uint64_t step) const;
-  Status addOverRanks(const StartedBatch &batch, bool &stop, bool &save) const;
+  Status addOverRanks(const StartedBatch &batch, bool &stop, bool &save, double &rest) const;
   Status checkLoss(const Step &step) const;
   Status evaluationFailure(Status reason) const;
   Result<EvaluateReport> evaluateTests();
@@ -157,7 +173,8 @@ private:
   Status beginCheckpoint(TrainObserver &observer, const EvaluateReport *evaluated = nullptr);
   CheckpointFiles checkpointFiles(const EvaluateReport *evaluated);
   Status hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome, TrainObserver &observer);
-  StepReport stepReport(uint64_t samples, double seconds) const;
+  Result<StepReport> stepReport(const StartedBatch &batch, double seconds) const;
+  bool normsDue(uint64_t step) const { return options.norms != 0 && step % options.norms == 0; }
   MetricValues epochMetrics() const;
   bool stepsLeft() const { return !options.steps || stepsStarted < *options.steps; }
 
@@ -174,6 +191,8 @@ private:
     MetricValues last;
     /// On the learning rates of the last update.
     double factor = 1;
+    /// What the entry's records compute.
+    uint64_t flops = 0;
   };
 
   /// A scalar that is a learning rate, without the schedule's factor, and whose it is.
@@ -211,6 +230,13 @@ private:
   uint64_t batchTokens = 0;
   uint64_t epochTarget = 0, stepsStarted = 0, epochSamples = 0;
   double epochSeconds = 0;
+  /// Null where nobody asks for it.
+  std::unique_ptr<FiniteWatch> finite;
+  std::optional<Throttle> throttle;
+  /// Seconds in front of the batch that is at work.
+  double rested = 0;
+  /// What learning rates are multiplied by in the place of the schedule's factor.
+  std::optional<double> heldFactor;
   CheckpointWriter checkpoints;
   /// Those tried, those that could not be written, and the step that the last good one holds.
   uint64_t saves = 0, failedSaves = 0;

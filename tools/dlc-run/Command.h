@@ -90,7 +90,15 @@ struct TrainFlags : RanksFlags {
   std::string log;
   double limit = 0;
   uint64_t overfitBatches = 0;
-  bool fastDevRun = false;
+  bool fastDevRun = false, checkFinite = false;
+  uint64_t norms = 0;
+  double share = 1;
+  /// Folder for events, and in which epochs' there are histograms of parameters.
+  std::string tensorboard;
+  uint64_t histograms = 0;
+  /// A sweep over learning rates instead of a training, and between which.
+  bool findsRate = false;
+  double rateFrom = 0, rateTo = 0;
 };
 
 struct EvalFlags : RanksFlags {
@@ -114,6 +122,8 @@ struct SampleFlags : RunFlags {
 
 struct ExportFlags {
   std::string module, checkpoint, save;
+  /// Checkpoints, or how many of those that are kept, `checkpoint` included.
+  std::vector<std::string> average;
 };
 
 struct BenchFlags : RanksFlags {
@@ -211,7 +221,9 @@ Status evaluate(const EvalFlags &flags);
 Status infer(const InferFlags &flags);
 /// Draws a text from a language model.
 Status sample(const SampleFlags &flags);
-/// Writes the weights of a checkpoint alone.
+/// Which of its flags do not go together.
+Status checkExport(const ExportFlags &flags);
+/// Writes the weights of a checkpoint alone, or the mean of several.
 Status exportWeights(const ExportFlags &flags);
 Status bench(const BenchFlags &flags);
 /// Which of its flags do not go together.

@@ -1,6 +1,7 @@
 // dlc-run inspect: what is in a module.
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Exec/Entries.h"
 #include "tools/dlc-run/Command.h"
 #include "tools/dlc-run/Output.h"
 
@@ -37,12 +38,11 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
   for (const MetricInfo &metric : entry.metrics)
     metrics.push_back(metric.name);
   std::set<uint32_t> kernels;
-  uint64_t launches = 0, libraryCalls = 0, flops = 0;
+  uint64_t launches = 0, libraryCalls = 0;
   for (uint32_t i = 0; i < entry.records.count; ++i) {
     const dlc_record &record = plan.records[entry.records.first + i];
     if (record.condition == DLC_IF_REFUSED)
       continue;
-    flops += record.flops;
     libraryCalls += record.kind == DLC_RECORD_LIBRARY;
     if (record.kind != DLC_RECORD_LAUNCH)
       continue;
@@ -60,7 +60,7 @@ Json describeEntry(const Plan &plan, const EntryInfo &entry) {
           {"launches", launches},
           {"kernels", kernels.size()},
           {"library_calls", libraryCalls},
-          {"flops", flops},
+          {"flops", flopsOf(plan, entry)},
           {"streams", entry.streams}};
 }
 

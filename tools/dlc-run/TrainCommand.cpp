@@ -4,6 +4,7 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Training/RunStart.h"
 #include "tools/dlc-run/Command.h"
+#include "tools/dlc-run/EventFile.h"
 #include "tools/dlc-run/Signals.h"
 #include "tools/dlc-run/TraceFile.h"
 #include "tools/dlc-run/TrainReporter.h"
@@ -40,7 +41,10 @@ RunOptions optionsOf(const TrainFlags &flags) {
           .logFile = flags.log,
           .limit = flags.limit,
           .overfitBatches = flags.overfitBatches,
-          .fastDevRun = flags.fastDevRun};
+          .fastDevRun = flags.fastDevRun,
+          .checkFinite = flags.checkFinite,
+          .norms = flags.norms,
+          .share = flags.share};
 }
 
 Status checkTrace(const TrainFlags &flags) {
@@ -79,10 +83,69 @@ void sayEnd(const TrainFlags &flags, const Run &run) {
   printNotes({line});
 }
 
+/// The curve, thinned, and what it suggests.
+void printRates(const RateSearch &found) {
+  constexpr size_t rows = 20;
+  Table table({"rate", "loss", "smoothed"});
+  const size_t each = (found.points.size() + rows - 1) / rows;
+  for (size_t i = 0; i < found.points.size(); ++i) {
+    const RatePoint &point = found.points[i];
+    if (i % each == 0 || i + 1 == found.points.size())
+      table.add(
+          {printf("%.3g", point.rate), printf("%.4g", point.loss), printf("%.4g", point.smoothed)});
+  }
+  table.print();
+  if (found.diverged)
+    std::printf("the loss diverged at %.3g\n", found.points.back().rate);
+  if (found.suggested)
+    std::printf("suggested, as the loss falls the steepest there: --override %s=%.2g\n",
+                found.setting.c_str(), *found.suggested);
+  else
+    std::printf("the loss falls nowhere: no rate is suggested\n");
+}
+
+/// A sweep in the place of a training.
+Status findRate(const TrainFlags &flags, Run &run, bool first, const SharedLog &log) {
+  RateSearchOptions options{.from = flags.rateFrom, .to = flags.rateTo};
+  if (flags.steps)
+    options.steps = *flags.steps;
+  if (first && flags.json)
+    options.hear = [](const RatePoint &point) { printJson(describe(point)); };
+  Result<RateSearch> found = run.findRate(options);
+  if (!found.ok())
+    return log.unsaid(found.takeStatus());
+  if (!first)
+    return {};
+  if (!flags.json) {
+    printRates(*found);
+    return {};
+  }
+  Json summary = {{"setting", found->setting},
+                  {"suggested", found->suggested ? Json(*found->suggested) : Json()},
+                  {"diverged", found->diverged},
+                  {"steps", found->points.size()},
+                  {"summary", true}};
+  printJson(summary);
+  return {};
+}
+
+/// Null where nobody asks for events.
+Status openEvents(const TrainFlags &flags, const Run &run, std::unique_ptr<EventFile> &events) {
+  if (flags.tensorboard.empty())
+    return {};
+  DLC_TRY_ASSIGN(created, EventFile::create({.folder = flags.tensorboard,
+                                             .histograms = flags.histograms,
+                                             .averaged = keepsAverages(run.module()->plan())},
+                                            run));
+  events = std::move(created);
+  return {};
+}
+
 Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks) {
   const bool first = ranks->rank() == 0;
   DLC_TRY(beginTogether(*ranks, first ? checkTrace(flags) : Status(),
-                        {{"--trace", flags.trace.empty() ? "none" : "a file"}}));
+                        {{"--trace", flags.trace.empty() ? "none" : "a file"},
+                         {"--find-rate", flags.findsRate ? "given" : "none"}}));
   DLC_TRY_ASSIGN(tracer, Tracer::begin(flags.trace, *ranks));
   const SharedLog log(first);
   RunOptions options = optionsOf(flags);
@@ -94,7 +157,12 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
     return log.unsaid(opened.takeStatus());
   Run &run = **opened;
   DLC_TRY(selectEntry(*run.module(), "", DLC_ENTRY_TRAIN).takeStatus());
+  if (flags.findsRate)
+    return findRate(flags, run, first, log);
   const bool isDone = run.progress().epoch >= run.epochs();
+  std::unique_ptr<EventFile> events;
+  Status board = first ? openEvents(flags, run, events) : Status();
+  DLC_TRY(beginTogether(*ranks, board, {}));
   if (first)
     sayBegin(flags, run);
   stopOn({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
@@ -108,7 +176,8 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
                           .steps = flags.steps,
                           .averaged = keepsAverages(plan),
                           .plain = launchedBy().by == "mpirun"});
-  Status trained = log.unsaid(run.train({&reporter, &signals}));
+  Status trained = log.unsaid(events ? run.train({&reporter, &signals, events.get()})
+                                     : run.train({&reporter, &signals}));
   if (!trained.ok() && run.checkpointStatus().ok())
     return trained;
   if (!isDone)

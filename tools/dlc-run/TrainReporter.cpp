@@ -15,18 +15,30 @@ TrainReporter::TrainReporter(const Options &options)
 void TrainReporter::onStep(const StepReport &report) {
   ++steps;
   samples += report.samples;
+  tokens += report.tokens;
   seconds += report.seconds;
+  rested += report.rested;
+  flops += static_cast<double>(report.flops);
+  peakFlops = report.peakFlops;
   if (options.json)
     return printJson(describe(report));
-  const double rate = static_cast<double>(samples) / seconds;
   uint64_t left = report.stepsInEpoch - report.progress.position +
                   (report.epochs - report.progress.epoch - 1) * report.stepsInEpoch;
   if (options.steps)
     left = std::min(left, *options.steps - steps);
   bar.update(concat("epoch ", report.progress.epoch + 1, "/", report.epochs),
-             report.progress.position, report.stepsInEpoch,
-             metricsText(report.epoch) + printf("  %.0f samples/s", rate),
-             static_cast<double>(left) * seconds / static_cast<double>(steps));
+             report.progress.position, report.stepsInEpoch, metricsText(report.epoch) + speedText(),
+             static_cast<double>(left) * (seconds + rested) / static_cast<double>(steps));
+}
+
+/// What a second of work brings: of a text its tokens too, and which share of the peak it is.
+std::string TrainReporter::speedText() const {
+  std::string text = printf("  %.0f samples/s", static_cast<double>(samples) / seconds);
+  if (tokens != 0)
+    text += printf("  %.0f tokens/s", static_cast<double>(tokens) / seconds);
+  if (flops > 0 && peakFlops > 0)
+    text += printf("  %.1f%% of peak", 100 * flops / seconds / peakFlops);
+  return text;
 }
 
 /// A single rate needs no name of its own.
@@ -42,10 +54,9 @@ void TrainReporter::onEpoch(const EpochReport &report) {
   if (options.json)
     return printJson(describe(report, options.averaged));
   const bool ended = report.progress.position == 0;
-  std::string line = concat(
-      ended ? "epoch " : "stopped in epoch ", report.progress.epoch + (ended ? 0 : 1), "  ",
-      metricsText(report.train), printf("  %.0f samples/s", static_cast<double>(samples) / seconds),
-      badRecordsText(report.badRecords));
+  std::string line =
+      concat(ended ? "epoch " : "stopped in epoch ", report.progress.epoch + (ended ? 0 : 1), "  ",
+             metricsText(report.train), speedText(), badRecordsText(report.badRecords));
   if (report.test)
     line += "  " + testText(*report.test);
   bar.finish(line + ratesText(report));

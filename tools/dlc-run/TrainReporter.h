@@ -34,13 +34,14 @@ public:
   Json summary(const TrainingProgress &progress) const;
 
 private:
+  std::string speedText() const;
   std::string testText(const EvaluateReport &test) const;
 
   Options options;
   ProgressLine bar;
   std::optional<EpochReport> last;
-  uint64_t steps = 0, samples = 0;
-  double seconds = 0;
+  uint64_t steps = 0, samples = 0, tokens = 0;
+  double seconds = 0, rested = 0, flops = 0, peakFlops = 0;
 };
 
 } // namespace dlc::runtime::tool

@@ -200,6 +200,19 @@ void addMaxBadRecords(CLI::App *command, LoadOptions &load) {
   showSeldom(*command, {"--max-bad-records"});
 }
 
+/// "1e-7:10"
+void addRates(const std::string &text, TrainFlags &flags) {
+  char *end = nullptr;
+  flags.rateFrom = std::strtod(text.c_str(), &end);
+  flags.findsRate = *end == ':';
+  if (flags.findsRate)
+    flags.rateTo = std::strtod(end + 1, &end);
+  flags.findsRate &= *end == '\0' && flags.rateFrom > 0 && flags.rateTo > flags.rateFrom;
+  if (!flags.findsRate)
+    throw CLI::ValidationError("--find-rate",
+                               "expected FROM:TO, two rates above 0, found '" + text + "'");
+}
+
 void CommandLine::addTrain() {
   trainCommand = addRunning("train", "train a model, evaluating it after each epoch", train);
   trainCommand->add_option("--data", train.data, dataText())->required()->type_name("DATA");
@@ -306,6 +319,38 @@ void CommandLine::addTrain() {
       ->add_flag("--fast-dev-run", train.fastDevRun,
                  "one batch, an evaluation of one, and no file written")
       ->excludes("--trace");
+  trainCommand->add_flag("--check-finite", train.checkFinite,
+                         "name the first tensor of a step that is not finite; slow");
+  trainCommand
+      ->add_option("--norms", train.norms,
+                   "norms of weights, and of gradients if there, in the log every N batches")
+      ->type_name("N")
+      ->check(wholeNumber(1));
+  trainCommand
+      ->add_option("--share", train.share,
+                   "work at most this part of the time, above 0 and up to 1, and rest behind steps")
+      ->type_name("S")
+      ->check(realNumber(0.001, 1));
+  CLI::Option *board = trainCommand
+                           ->add_option("--tensorboard", train.tensorboard,
+                                        "folder for what is reported, as TensorBoard shows it")
+                           ->type_name("DIR")
+                           ->check(fileName())
+                           ->excludes("--fast-dev-run");
+  trainCommand
+      ->add_option("--histograms", train.histograms,
+                   "and how the parameters' values are spread, every N epochs")
+      ->type_name("N")
+      ->check(wholeNumber(1))
+      ->needs(board);
+  trainCommand
+      ->add_option_function<std::string>(
+          "--find-rate", [this](const std::string &text) { addRates(text, train); },
+          "train a copy at rising rates, in --steps N (100), and suggest one; default: 1e-7:10")
+      ->type_name("[FROM:TO]")
+      ->expected(0, 1)
+      ->default_str("1e-7:10")
+      ->excludes("--fast-dev-run");
   addRanks(trainCommand, train);
   trainCommand
       ->add_option_function<std::vector<std::string>>(
@@ -317,9 +362,11 @@ void CommandLine::addTrain() {
           "set a number of the model, as optimizer.learning_rate=0.1")
       ->type_name("NAME=NUMBER");
   showSeldom(*trainCommand,
-             {"--simt-seed", "--no-cuda-graph", "--no-libraries", "--check-ranks", "--prefetch",
-              "--min-delta", "--patience-metric", "--deterministic", "--trace", "--rename",
-              "--limit", "--overfit-batches", "--fast-dev-run", "--timeout"});
+             {"--simt-seed",    "--no-cuda-graph", "--no-libraries",    "--check-ranks",
+              "--prefetch",     "--min-delta",     "--patience-metric", "--deterministic",
+              "--trace",        "--rename",        "--limit",           "--overfit-batches",
+              "--fast-dev-run", "--check-finite",  "--norms",           "--share",
+              "--find-rate",    "--tensorboard",   "--histograms",      "--timeout"});
 }
 
 void CommandLine::addInfer() {
@@ -388,13 +435,18 @@ void CommandLine::addExport() {
       ->type_name("MODULE.so");
   exportCommand
       ->add_option("--checkpoint", exported.checkpoint, "whose weights, or their averages (ema)")
-      ->required()
       ->type_name("FILE")
       ->check(fileName());
   exportCommand->add_option("-o,--save", exported.save, "safetensors to write")
       ->required()
       ->type_name("FILE")
       ->check(fileName());
+  exportCommand
+      ->add_option("--average", exported.average,
+                   "mean of these checkpoints, or of the last K that --keep kept")
+      ->type_name("FILE ... or K")
+      ->check(fileName());
+  refuse(exportCommand, [this] { return tool::checkExport(exported); });
 }
 
 void CommandLine::addBench() {

@@ -70,6 +70,12 @@ DLC_API Result<MatchReport> loadMatching(State &state, const std::string &path,
 DLC_API Status exportWeights(const Module &module, const std::string &checkpoint,
                              const std::string &path);
 
+/// The same of the mean over several checkpoints, summed in f64: of parameters and statistics, but
+/// for whole numbers, which are those of the first. Averages of parameters are in all files or in
+/// none.
+DLC_API Status exportAverage(const Module &module, const std::vector<std::string> &checkpoints,
+                             const std::string &path);
+
 /// Writes parameters, slots, statistics, states and counters to `path`, each with a checksum, and
 /// State::step() unless `metadata` has a "step" of its own, as
 /// FileWriter.h writes: `path` holds the old or the new checkpoint whatever happens. Fails with

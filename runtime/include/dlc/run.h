@@ -123,6 +123,15 @@ struct RunOptions {
   /// A call of train() is one batch and an evaluation of one, and writes no file: that all goes
   /// well is known before it is begun.
   bool fastDevRun = false;
+  /// Name the first tensor that is not finite where a step fails for it, and look at all parameters
+  /// behind each step. Much slower: each record is waited for.
+  bool checkFinite = false;
+  /// The norms of parameters, and of gradients that the module gives, are in the report of each so
+  /// many steps, summed on the host; 0: in none.
+  uint64_t norms = 0;
+  /// Work at most this part of the time and rest behind each step for the others, above 0 and up to
+  /// 1; all ranks rest alike. No bit depends on it.
+  double share = 1;
 };
 
 /// An array of the library's own.
@@ -138,6 +147,30 @@ struct EvaluateOptions {
   std::optional<uint64_t> steps = {};
   /// Hears behind each batch of this rank how many are done, and of how many.
   std::function<void(uint64_t done, uint64_t batches)> progress = {};
+};
+
+/// A batch of a sweep over learning rates: its loss, and the mean of it and those before, the
+/// later ones counting more.
+struct RatePoint {
+  double rate, loss, smoothed;
+};
+
+struct RateSearchOptions {
+  /// The rates of the first and of the last batch; each is by the same factor above the one before.
+  double from = 1e-7, to = 10;
+  uint64_t steps = 100;
+  /// Hears each batch.
+  std::function<void(const RatePoint &point)> hear = {};
+};
+
+struct RateSearch {
+  /// The setting that the rates are of, as "optimizer.learning_rate"; others kept their proportion.
+  std::string setting;
+  std::vector<RatePoint> points;
+  /// Where the smoothed loss fell the steepest; none if it fell nowhere.
+  std::optional<double> suggested;
+  /// Whether the sweep ended early, as the loss rose to four times its least or was not finite.
+  bool diverged = false;
 };
 
 struct PredictOptions {
@@ -187,6 +220,12 @@ public:
   /// modules that accumulate gradients, each rank needs a batch: all fail with Unsupported. Where
   /// one rank's arrays do not fit all fail.
   Result<StepReport> step(std::span<const Array> batch);
+
+  /// Trains a copy of the present weights, batch by batch at higher learning rates in the place of
+  /// the schedule's, on the training data from the first epoch's first batch on, to find one that
+  /// fits. Nothing of the run changes and no file is written but `logFile`. All ranks call it
+  /// alike.
+  Result<RateSearch> findRate(const RateSearchOptions &options = {});
 
   /// Losses and metrics of the present weights on the test data, or on `data`, each sample once;
   /// ranks share the batches, and where their `data` differ all fail. A schedule that waits for a
@@ -272,9 +311,10 @@ namespace dlc {
 using runtime::Array, runtime::Batches, runtime::Dataset, runtime::EpochReport,
     runtime::EvaluateOptions, runtime::EvaluateReport, runtime::Log, runtime::OutputArray,
     runtime::Place, runtime::PredictedBatch, runtime::PredictOptions, runtime::Ranks,
-    runtime::Result, runtime::Run, runtime::RunOptions, runtime::Severity, runtime::Split,
-    runtime::Status, runtime::StatusCode, runtime::StepReport, runtime::Tensor,
-    runtime::TrainObserver, runtime::TrainingProgress;
+    runtime::RatePoint, runtime::RateSearch, runtime::RateSearchOptions, runtime::Result,
+    runtime::Run, runtime::RunOptions, runtime::Severity, runtime::Split, runtime::Status,
+    runtime::StatusCode, runtime::StepReport, runtime::Tensor, runtime::TrainObserver,
+    runtime::TrainingProgress;
 } // namespace dlc
 
 #endif

@@ -33,6 +33,13 @@ struct EvaluateReport {
   std::optional<uint64_t> badRecords = {};
 };
 
+/// How large a parameter is, and its gradient in the last update, if the module gives that.
+struct ParameterNorm {
+  std::string_view name;
+  double weight;
+  std::optional<double> gradient = {};
+};
+
 /// After a batch.
 struct StepReport {
   TrainingProgress progress;
@@ -46,6 +53,15 @@ struct StepReport {
   std::vector<std::pair<std::string_view, double>> rates = {};
   /// Of a text, those that the batch has of it; else 0.
   uint64_t tokens = 0;
+  /// What the module's records compute for this batch on all ranks, multiply and add counted as
+  /// two; 0: it does not say.
+  uint64_t flops = 0;
+  /// What the devices of all ranks compute in a second at most, of float32; 0: not known.
+  double peakFlops = 0;
+  /// Of each parameter, in steps where `norms` asks for them.
+  std::vector<ParameterNorm> norms = {};
+  /// Seconds that the run rested in front of the batch, as `share` asks it to.
+  double rested = 0;
 };
 
 /// After an epoch, or at the end of the run.

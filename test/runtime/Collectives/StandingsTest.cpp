@@ -220,7 +220,8 @@ struct WaitingFor0 : Three {
 
 // For known work the others wait longer, and are told what it is.
 TEST(Standings, WaitsForKnownWork) {
-  for (Phase phase : {Phase::Start, Phase::Load, Phase::Evaluate, Phase::Write, Phase::Program}) {
+  for (Phase phase :
+       {Phase::Start, Phase::Load, Phase::Evaluate, Phase::Write, Phase::Rest, Phase::Program}) {
     WaitingFor0 three(phase);
     three.pass(Standings::workPatience * timeout - 1);
     three.expectNoFailure();

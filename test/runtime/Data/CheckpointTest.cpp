@@ -660,6 +660,49 @@ TEST(Checkpoint, ExportsWeights) {
   }
 }
 
+// Means are of f64 and rounded once; of equal files they are what each has, and averages that the
+// model keeps take the parameters' places in all files or in none.
+TEST(Checkpoint, ExportsMeans) {
+  TemporaryFolder folder;
+  const std::string out = folder.path("out");
+  const auto first = stateWith(folder, 77, false);
+  const Module &module = *first->module();
+  std::vector<std::string> paths;
+  std::vector<std::vector<float>> weights;
+  for (const char *name : {"a", "b", "c"}) {
+    paths.push_back(folder.path(name));
+    std::vector<float> &own = weights.emplace_back(64);
+    for (size_t i = 0; i < own.size(); ++i)
+      own[i] = std::sin(static_cast<float>(i + 100 * paths.size()));
+    ASSERT_TRUE(first->write(0, std::as_bytes(std::span(own))).ok());
+    ASSERT_TRUE(saveVariables(*first, paths.back(), {}).ok());
+  }
+  const Status exported = exportAverage(module, paths, out);
+  ASSERT_TRUE(exported.ok()) << exported.message();
+  ASSERT_TRUE(loadVariables(*first, out, LoadMode::Weights).ok());
+  std::vector<float> mean(64);
+  for (size_t i = 0; i < mean.size(); ++i)
+    mean[i] = static_cast<float>((double(weights[0][i]) + weights[1][i] + weights[2][i]) / 3);
+  EXPECT_EQ(valuesOf(*first, "linear1.weight"), mean);
+  ASSERT_TRUE(exportWeights(module, paths[1], folder.path("one")).ok());
+  ASSERT_TRUE(exportAverage(module, {paths[1], paths[1], paths[1]}, out).ok());
+  EXPECT_EQ(readFile(out), readFile(folder.path("one")));
+
+  const StoredTensor average{"linear1.weight.ema", DLC_F32, {4, 16}, 0, 0};
+  writeTensors(folder.path("averaged"), {weight, bias, average}, {{"model", "Small"}});
+  writeTensors(folder.path("plain"), {weight, bias}, {{"model", "Small"}});
+  for (const auto &[one, other] : {std::pair("averaged", "plain"), std::pair("plain", "averaged")})
+    EXPECT_EQ(exportAverage(module, {folder.path(one), folder.path(other)}, out).message(),
+              folder.path("plain") + ": has no average (ema) of 'linear1.weight', as " +
+                  folder.path("averaged") + " has");
+  writeTensors(folder.path("part"), {weight}, {{"model", "Small"}});
+  EXPECT_EQ(exportAverage(module, {paths[0], folder.path("part")}, out).message(),
+            folder.path("part") + ": no tensor 'linear1.bias', the parameter f32[4]");
+  EXPECT_EQ(exportAverage(module, {paths[0], paths[1]}, paths[1]).message(),
+            paths[1] + ": is an input as well; name another file for the output");
+  EXPECT_EQ(exportAverage(module, {}, out).message(), "there is no checkpoint to export");
+}
+
 // Where no name is the same, names of both sides are shown: of one tensor, if one is like the
 // other.
 TEST(Checkpoint, ShowsNamesOfBothSides) {

@@ -307,6 +307,126 @@ TEST(Run, TriesOneBatch) {
   EXPECT_NE(refusal(options).find("is the checkpoint of an earlier run"), std::string::npos);
 }
 
+/// The last report.
+struct LastStep : TrainObserver {
+  std::optional<StepReport> report;
+  void onStep(const StepReport &step) override { report = step; }
+};
+
+double distance(const std::vector<float> &a, const std::vector<float> &b) {
+  double squares = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    squares += std::pow(double(a[i]) - double(b[i]), 2);
+  return std::sqrt(squares);
+}
+
+// Gradients are what the first step of descent has moved the weights by.
+TEST(Run, ReportsNorms) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.steps = 1;
+  options.norms = 2;
+  options.overrides = {{"optimizer.learning_rate", 0.25}};
+  LastStep heard;
+  ASSERT_TRUE(opened(options)->train({&heard}).ok());
+  EXPECT_TRUE(heard.report->norms.empty());
+  options.norms = 1;
+  auto run = opened(options);
+  const std::vector<float> before = numbersOf(weightsOf(*run));
+  ASSERT_TRUE(run->train({&heard}).ok());
+  const std::vector<float> after = numbersOf(weightsOf(*run));
+  const std::vector<ParameterNorm> &norms = heard.report->norms;
+  ASSERT_EQ(norms.size(), 2u);
+  EXPECT_EQ(norms[0].name, "linear1.weight");
+  EXPECT_EQ(norms[1].name, "linear1.bias");
+  const std::vector<float> zeros(after.size());
+  EXPECT_NEAR(std::hypot(norms[0].weight, norms[1].weight), distance(after, zeros), 1e-9);
+  ASSERT_TRUE(norms[0].gradient && norms[1].gradient);
+  EXPECT_NEAR(std::hypot(*norms[0].gradient, *norms[1].gradient), distance(after, before) / 0.25,
+              1e-5);
+}
+
+// What was not finite first: a sample, what a record made of it, or a parameter behind the step
+// that spoilt it. Without the flag it is the loss that shows it, a step later.
+TEST(Run, NamesWhatIsNotFiniteFirst) {
+  Folder folder;
+  RunOptions options = folder.options();
+  auto plain = opened(options);
+  ASSERT_TRUE(plain->train().ok());
+  options.checkFinite = true;
+  auto watched = opened(options);
+  ASSERT_TRUE(watched->train().ok());
+  EXPECT_EQ(weightsOf(*plain), weightsOf(*watched));
+
+  options.overrides = {{"optimizer.learning_rate", 1e300}};
+  const std::string failed(opened(options)->train().message());
+  EXPECT_NE(
+      failed.find(": step 1: the parameter 'linear1.weight' holds a number that is not finite; "
+                  "a smaller learning rate may help"),
+      std::string::npos)
+      << failed;
+
+  options = folder.options();
+  OwnBatch batch;
+  batch.make(0);
+  batch.image[37] = -HUGE_VALF;
+  options.data = "";
+  for (const bool named : {false, true}) {
+    options.checkFinite = named;
+    const std::string message(opened(options)->step(batch.arrays()).status().message());
+    EXPECT_TRUE(message.starts_with("step 1 of entry 'train_step': the loss is ")) << message;
+    EXPECT_EQ(
+        message.find("; the first not finite: input 'image', element 37 of 128 f32 is -inf") !=
+            std::string::npos,
+        named)
+        << message;
+  }
+}
+
+// On which of several ranks it was.
+TEST(Run, NamesTheRankThatIsNotFiniteFirst) {
+  Folder folder(smallParallelModel());
+  std::vector<std::string> messages(2);
+  among(2, [&](const auto &ranks) {
+    RunOptions options = folder.options();
+    options.log = {};
+    options.ranks = ranks;
+    options.data = "";
+    options.checkFinite = true;
+    auto run = opened(options);
+    const unsigned rank = ranks->rank();
+    OwnBatch batch;
+    batch.make(rank);
+    if (rank == 1)
+      batch.image[5] = std::nanf("");
+    messages[rank] = run->step(batch.arrays()).status().message();
+  });
+  for (const std::string &message : messages)
+    EXPECT_NE(message.find("; the first not finite on rank 1: input 'image', element 5 of 128 f32 "
+                           "is not a number"),
+              std::string::npos)
+        << message;
+}
+
+// Rests change no bit, and a run that is told to stop waits for none.
+TEST(Run, WorksAPartOfTheTime) {
+  Folder folder;
+  auto whole = opened(folder.options());
+  ASSERT_TRUE(whole->train().ok());
+  RunOptions options = folder.options();
+  options.share = 0.9;
+  auto part = opened(options);
+  LastStep heard;
+  ASSERT_TRUE(part->train({&heard}).ok());
+  EXPECT_GT(heard.report->rested, 0);
+  EXPECT_EQ(weightsOf(*part), weightsOf(*whole));
+  for (double share : {0.0, -1.0, 1.5, std::nan("")}) {
+    options.share = share;
+    EXPECT_NE(refusal(options).find("expected a part of the time, above 0 and up to 1"),
+              std::string::npos);
+  }
+}
+
 // The same samples in arrays of the program: bytes are converted as those of files are.
 TEST(Run, ReadsArraysWhereTheyLie) {
   Folder folder;
