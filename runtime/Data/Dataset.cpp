@@ -61,6 +61,7 @@ constexpr Format formats[] = {
     {"cifar:", cifarFiles, hasCifarSplit, openAll<openCifarDataset>,
      "file test_batch.bin or test.bin"},
     {"images:", imageFolderFiles, hasImageFolderSplit, openImageFolder, "folder val or test", true},
+    {"pictures:", oneFile, hasPictures, openPictures, "which they cannot have", true},
     {"list:", imageListFiles, hasImageListSplit, openImageList,
      "file val.txt or test.txt in a folder", true},
     {"tar:", tarFiles, hasTarSplit, openTarShards, testShards, true},
@@ -171,6 +172,7 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
                   isLmdb                                  ? "lmdb:"
                   : hasCifarSplit(description, split)     ? "cifar:"
                   : isImageFolder(description)            ? "images:"
+                  : isPictureName(description)            ? "pictures:"
                   : hasFolderOfLists                      ? "list:"
                   : isFolder(description)                 ? "idx:"
                   : description.ends_with(".tar")         ? "tar:"

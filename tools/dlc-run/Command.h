@@ -109,6 +109,9 @@ struct EvalFlags : RanksFlags {
 
 struct InferFlags : RunFlags {
   std::string entry, checkpoint, inputs, save, data, augment;
+  /// File of the classes' names; how many classes are shown of each sample, 0: the best one.
+  std::string classes;
+  uint64_t top = 0;
   std::optional<uint64_t> steps;
 };
 
@@ -218,6 +221,8 @@ Status checkLaunch(const LaunchFlags &flags);
 /// Starts the ranks of a run and waits for them. False where they failed and the reason is said.
 Result<bool> launch(const LaunchFlags &flags);
 Status evaluate(const EvalFlags &flags);
+/// Which of its flags do not go together.
+Status checkInfer(const InferFlags &flags);
 Status infer(const InferFlags &flags);
 /// Draws a text from a language model.
 Status sample(const SampleFlags &flags);

@@ -381,7 +381,17 @@ void CommandLine::addInfer() {
           ->add_option("--inputs", infer.inputs,
                        "npz or safetensors with the inputs, any number of samples")
           ->type_name("FILE");
-  inferCommand->add_option("--save", infer.save, "file for the outputs; default: print them")
+  inferCommand
+      ->add_option("--save", infer.save,
+                   "file for the outputs: a row a sample in FILE.csv, else safetensors")
+      ->type_name("FILE")
+      ->check(fileName());
+  inferCommand
+      ->add_option("--top", infer.top, "a table of the K best classes of each sample, and how sure")
+      ->type_name("K")
+      ->check(wholeNumber(1));
+  inferCommand
+      ->add_option("--classes", infer.classes, "file of the classes' names, a line each from 0 on")
       ->type_name("FILE")
       ->check(fileName());
   inferCommand->add_option("--data", infer.data, "its test samples, in a format of train's")
@@ -390,6 +400,8 @@ void CommandLine::addInfer() {
   inferCommand->callback([this] {
     if (infer.inputs.empty() && infer.data.empty())
       throw CLI::RequiredError("one of --inputs FILE and --data DATA");
+    if (const Status status = checkInfer(infer); !status.ok())
+      throw CLI::ValidationError(std::string(status.message()));
   });
   addAugment(inferCommand, infer.augment, true,
              "test: and transforms of images, or @FILE; default: the checkpoint's");

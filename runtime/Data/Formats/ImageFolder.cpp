@@ -65,21 +65,27 @@ Status walk(const std::string &root, const std::string &folder, int depth,
   constexpr int deepest = 32;
   if (depth > deepest)
     return unsupported(root, folder, ": more than ", deepest, " folders in one another");
-  DLC_TRY_ASSIGN(entries, entriesOf(root + folder));
+  const std::string path = root + folder;
+  DLC_TRY_ASSIGN(entries, entriesOf(folder.empty() ? path.substr(0, path.size() - 1) : path));
   for (const std::string &inner : entries.folders)
-    DLC_TRY(walk(root, concat(folder, "/", inner), depth + 1, found));
+    DLC_TRY(walk(root, folder.empty() ? inner : concat(folder, "/", inner), depth + 1, found));
   found.emplace_back(folder, std::move(entries.pictures));
   return {};
 }
 
-/// The pictures of a class, in the order of their folders and names.
-Status readClass(const std::string &root, const std::string &name, FileNames &files) {
+/// The pictures of a folder and those in it, in the order of their folders and names.
+Status readPictures(const std::string &root, const std::string &name, FileNames &files) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;
   DLC_TRY(walk(root, name, 1, found));
   std::ranges::sort(found, {}, [](const auto &folder) -> std::string_view { return folder.first; });
   for (const auto &[folder, pictures] : found)
     for (const std::string &picture : pictures)
-      files.add(folder, "/", picture);
+      files.add(folder, folder.empty() ? "" : "/", picture);
+  return {};
+}
+
+Status readClass(const std::string &root, const std::string &name, FileNames &files) {
+  DLC_TRY(readPictures(root, name, files));
   if (files.size() == 0)
     return damaged(root, name, ": a class without pictures: no name ends in ", expectedEndings);
   return {};
@@ -168,6 +174,32 @@ bool hasImageFolderSplit(const std::string &folder, Split split) {
 }
 
 std::vector<std::string> imageFolderFiles(const std::string &folder, Split) { return {folder}; }
+
+Result<std::shared_ptr<const Dataset>> openPictures(const std::string &path, Split,
+                                                    const EntryInfo *reader) {
+  return guarded([&]() -> Result<std::shared_ptr<const Dataset>> {
+    PictureFiles all{path, {}, {}, {}};
+    if (isFolder(path)) {
+      all.folder = concat(path, "/");
+      DLC_TRY(readPictures(all.folder, "", all.files));
+    } else {
+      const size_t name = path.rfind('/') + 1;
+      all.folder = path.substr(0, name);
+      all.files.add(path.substr(name));
+      if (!isThere(path))
+        return failure(StatusCode::Io, path, ": there is no such picture or folder");
+    }
+    if (all.files.size() == 0)
+      return damaged(path, ": a folder without pictures: no name ends in ", expectedEndings);
+    return openPictureFiles(std::move(all), reader);
+  });
+}
+
+bool hasPictures(const std::string &path, Split split) {
+  return split == Split::Train && isThere(path);
+}
+
+bool isPictureName(std::string_view name) { return endsInAny(name, decoded); }
 
 bool isImageFolder(const std::string &folder) {
   const Result<Entries> entries = entriesOf(folder);

@@ -19,6 +19,15 @@ bool hasImageFolderSplit(const std::string &folder, Split split);
 /// The folder itself: pictures may be a million.
 std::vector<std::string> imageFolderFiles(const std::string &folder, Split split);
 
+/// A picture, or all in a folder and those in it by their paths, without classes: the same samples
+/// for both splits.
+Result<std::shared_ptr<const Dataset>> openPictures(const std::string &path, Split split,
+                                                    const EntryInfo *reader);
+/// Whether it is there; tests have none of their own.
+bool hasPictures(const std::string &path, Split split);
+/// Whether the name is one of a picture's.
+bool isPictureName(std::string_view name);
+
 /// Whether it has folders as openImageFolder() expects them.
 bool isImageFolder(const std::string &folder);
 

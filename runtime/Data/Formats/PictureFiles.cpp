@@ -28,13 +28,16 @@ public:
   PictureDataset(PictureFiles files, uint32_t channels, PictureDecoder decode)
       : files(std::move(files)), channels(channels), decode(decode) {
     fieldList = pictureFields(this->files.name, channels);
+    if (this->files.labels.empty())
+      fieldList.pop_back();
   }
   const std::string &name() const override { return files.name; }
-  uint64_t size() const override { return files.labels.size(); }
+  uint64_t size() const override { return files.files.size(); }
   const std::vector<DatasetField> &fields() const override { return fieldList; }
   const std::vector<std::string> *classNames() const override {
     return files.classes.empty() ? nullptr : &files.classes;
   }
+  std::string sampleName(uint64_t index) const override { return std::string(files.files[index]); }
   const std::byte *sample(uint64_t index, size_t field) const override {
     return field == labelField ? reinterpret_cast<const std::byte *>(&files.labels[index])
                                : nullptr;

@@ -34,6 +34,7 @@ struct PictureFiles {
   /// Stands in front of the names that begin with no slash; ends with one or is empty.
   std::string folder;
   FileNames files;
+  /// None where no classes are known.
   std::vector<int32_t> labels;
   /// Names of the classes; none of a list.
   std::vector<std::string> classes = {};
@@ -46,7 +47,7 @@ uint32_t pictureChannels(const EntryInfo *reader);
 std::vector<DatasetField> pictureFields(const std::string &file, uint32_t channels);
 
 /// A dataset of an image, of as many channels as the input of `reader` takes that images go to, and
-/// a label. Each file is opened when it is read; none is now.
+/// a label if there are any. Each file is opened when it is read; none is now.
 Result<std::shared_ptr<const Dataset>> openPictureFiles(PictureFiles files,
                                                         const EntryInfo *reader);
 

@@ -93,6 +93,8 @@ public:
   virtual const ArrayNames *arrayNames() const { return nullptr; }
   /// Of the classes that labels are the numbers of; null where nothing names them.
   virtual const std::vector<std::string> *classNames() const { return nullptr; }
+  /// What a sample is called, as the path of its picture; empty: it has its number alone.
+  virtual std::string sampleName([[maybe_unused]] uint64_t index) const { return {}; }
   /// Bytes of field number `field` of a sample, row-major; they live as long as the dataset. Null,
   /// of every sample, where they do not lie in memory: then they are read().
   virtual const std::byte *sample([[maybe_unused]] uint64_t index,
