@@ -98,6 +98,10 @@ Result<PictureRegion> Dataset::readPicture(uint64_t, size_t, const PictureChoose
   return invalid(name(), ": its samples are no pictures");
 }
 
+Status Dataset::readPictureFile(uint64_t, size_t, std::vector<std::byte> &) const {
+  return invalid(name(), ": its samples are no files of pictures");
+}
+
 uint64_t sampleBytes(const DatasetField &field) {
   return TensorType{field.dtype, field.shape, {}}.logicalBytes();
 }

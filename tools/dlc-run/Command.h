@@ -187,8 +187,11 @@ struct CheckFlags {
 
 /// What of the data is looked at, and how.
 struct DataFlags {
-  std::string data, module, split, augment, sheet;
+  std::string data, module, split, augment, sheet, convert;
   uint64_t seed = 0, samples = 64, batch = 32;
+  /// Of pictures that are converted: most pixels of the shorter side, 0: as many as there are.
+  uint64_t resize = 0;
+  int quality = 95;
   unsigned workers = 0;
   bool all = false, means = false, speed = false, json = false;
 };

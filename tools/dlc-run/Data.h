@@ -50,10 +50,16 @@ private:
   Clock::time_point start = Clock::now();
 };
 
+/// Those of --split, by default all that there are.
+std::vector<Split> splitsOf(const DataFlags &flags);
+
 Status printSurvey(const DataFlags &flags);
 Status printMeans(const DataFlags &flags);
 Status writeSheet(const DataFlags &flags);
 Status printSpeed(const DataFlags &flags);
+/// Fails if --convert does not name a format and a folder.
+Status checkConvert(const DataFlags &flags);
+Status convertData(const DataFlags &flags);
 
 } // namespace dlc::runtime::tool
 

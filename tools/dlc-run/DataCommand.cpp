@@ -1,5 +1,6 @@
 // dlc-run data: looks at data before they are trained on. Here it is opened; DataSurvey.cpp says
-// what is there, DataImages.cpp shows and measures images, DataSpeed.cpp times how they are read.
+// what is there, DataImages.cpp shows and measures images, DataSpeed.cpp times how they
+// are read, DataConvert.cpp packs them.
 #include "runtime/Core/Processors.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/BatchLoader.h"
@@ -66,18 +67,34 @@ Result<DatasetImages> openImages(const OpenedData &data) {
   return images;
 }
 
+std::vector<Split> splitsOf(const DataFlags &flags) {
+  if (!flags.split.empty())
+    return {flags.split == "test" ? Split::Test : Split::Train};
+  if (!hasSplit(flags.data, Split::Test))
+    return {Split::Train};
+  if (!hasSplit(flags.data, Split::Train))
+    return {Split::Test};
+  return {Split::Train, Split::Test};
+}
+
 Status checkData(const DataFlags &flags) {
-  const int wanted = flags.means + !flags.sheet.empty() + flags.speed;
+  const bool converts = !flags.convert.empty();
+  const int wanted = flags.means + !flags.sheet.empty() + flags.speed + converts;
   if (wanted > 1)
-    return invalid("expected one of --means, --sheet and --speed");
+    return invalid("expected one of --means, --sheet, --speed and --convert");
   if (flags.all && wanted != 0)
-    return invalid("--all is for what is said of data without --means, --sheet or --speed");
-  if (!flags.augment.empty() && wanted == 0)
+    return invalid("--all is for what is said of data without --means, --sheet, --speed or "
+                   "--convert");
+  if (!flags.augment.empty() && (wanted == 0 || converts))
     return invalid("--augment is for --means, --sheet and --speed");
-  return {};
+  if (!flags.module.empty() && converts)
+    return invalid("--module has no part in --convert, which keeps data as they are");
+  return converts ? checkConvert(flags) : Status();
 }
 
 Status lookAtData(const DataFlags &flags) {
+  if (!flags.convert.empty())
+    return convertData(flags);
   if (flags.means)
     return printMeans(flags);
   if (!flags.sheet.empty())

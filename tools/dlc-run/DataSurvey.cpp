@@ -331,14 +331,7 @@ void printAsJson(const std::string &description, const Survey &found) {
 } // namespace
 
 Status printSurvey(const DataFlags &flags) {
-  std::vector<Split> splits = {Split::Train, Split::Test};
-  if (!flags.split.empty())
-    splits = {flags.split == "test" ? Split::Test : Split::Train};
-  else if (!hasSplit(flags.data, Split::Test))
-    splits.pop_back();
-  else if (!hasSplit(flags.data, Split::Train))
-    splits.erase(splits.begin());
-  for (const Split split : splits) {
+  for (const Split split : splitsOf(flags)) {
     DLC_TRY_ASSIGN(data, openData(flags, split));
     DLC_TRY_ASSIGN(found, survey(flags, data));
     if (flags.json)

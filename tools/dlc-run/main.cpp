@@ -660,6 +660,20 @@ void CommandLine::addData() {
   dataCommand->add_option("--workers", data.workers, "threads; default: one a core")
       ->type_name("N")
       ->check(wholeNumber(1, 256));
+  CLI::Option *convert =
+      dataCommand
+          ->add_option("--convert", data.convert, "write pictures packed: tar:DIR or lmdb:DIR")
+          ->type_name("FORMAT:DIR");
+  CLI::Option *resize =
+      dataCommand
+          ->add_option("--resize", data.resize, "with a shorter side of N pixels at most, as JPEG")
+          ->type_name("N")
+          ->check(wholeNumber(1, 1 << 14))
+          ->needs(convert);
+  dataCommand->add_option("--quality", data.quality, "of these JPEG, 1 to 100; default: 95")
+      ->type_name("Q")
+      ->check(wholeNumber(1, 100))
+      ->needs(resize);
   addAugment(dataCommand, data.augment, false,
              "transforms of images in front of all of these, or @FILE");
   dataCommand->add_option("--seed", data.seed, "of what transforms draw, as train's; default: 0")

@@ -63,6 +63,18 @@ public:
     });
   }
 
+  Status readPictureFile(uint64_t index, size_t field,
+                         std::vector<std::byte> &file) const override {
+    if (field == labelField || !decode)
+      return Dataset::readPictureFile(index, field, file);
+    return guarded([&]() -> Status {
+      PackedRecord record;
+      DLC_TRY(readRecord(index, record));
+      file.assign(record.picture.begin(), record.picture.end());
+      return {};
+    });
+  }
+
 private:
   static constexpr size_t imageField = 0, labelField = 1;
 

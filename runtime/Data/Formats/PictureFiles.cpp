@@ -47,7 +47,6 @@ public:
     if (field == labelField)
       return Dataset::readPicture(index, field, choose, picture);
     return guarded([&]() -> Result<PictureRegion> {
-      constexpr uint64_t mostBytes = uint64_t(1) << 30;
       const std::string path = pathOf(index);
       DLC_TRY_ASSIGN(content, readWholeFile(path, mostBytes));
       Result<PictureRegion> region = decode(content, channels, choose, picture);
@@ -56,8 +55,20 @@ public:
     });
   }
 
+  Status readPictureFile(uint64_t index, size_t field,
+                         std::vector<std::byte> &file) const override {
+    if (field == labelField)
+      return Dataset::readPictureFile(index, field, file);
+    return guarded([&]() -> Status {
+      DLC_TRY_ASSIGN(content, readWholeFile(pathOf(index), mostBytes));
+      file = std::move(content);
+      return {};
+    });
+  }
+
 private:
   static constexpr size_t labelField = 1;
+  static constexpr uint64_t mostBytes = uint64_t(1) << 30;
 
   std::string pathOf(uint64_t index) const {
     const std::string_view name = files.files[index];

@@ -110,6 +110,8 @@ public:
   /// for. Returns where the region lies in `picture`. Fails as read() does.
   virtual Result<PictureRegion> readPicture(uint64_t index, size_t field,
                                             const PictureChooser &choose, Picture &picture) const;
+  /// The same picture as its file has it, a JPEG, PNG or WebP. Fails as read() does.
+  virtual Status readPictureFile(uint64_t index, size_t field, std::vector<std::byte> &file) const;
 };
 
 /// How samples become batches beside the training. No bit depends on `workers` and `ahead`.
