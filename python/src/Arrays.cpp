@@ -169,12 +169,13 @@ HeldOutputs outputsOf(nb::handle mapping, const Reach &reach) {
   return all;
 }
 
-std::shared_ptr<const Dataset> datasetOf(nb::handle data, const char *argument) {
+std::shared_ptr<const Dataset> datasetOf(nb::handle data, const char *argument,
+                                         const EntryInfo *reader) {
   if (data.is_none())
     return {};
   if (std::string description; nb::try_cast(data, description)) {
     const nb::gil_scoped_release release;
-    return valueOf(openDataset(description, Split::Test));
+    return valueOf(openDataset(description, Split::Test, reader));
   }
   HeldArrays held = arraysOf(data);
   auto dataset = valueOf(runtime::datasetOf(std::move(held.arrays), argument));

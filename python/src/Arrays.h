@@ -48,7 +48,8 @@ HeldOutputs outputsOf(nb::handle mapping, const Reach &reach);
 
 /// Samples: None, a description, or a mapping, whose arrays live as long as the dataset. `argument`
 /// is for messages.
-std::shared_ptr<const runtime::Dataset> datasetOf(nb::handle data, const char *argument);
+std::shared_ptr<const runtime::Dataset> datasetOf(nb::handle data, const char *argument,
+                                                  const runtime::EntryInfo *reader = nullptr);
 
 /// A NumPy array of the library's memory, which lives as long as `owner`, and may be written.
 nb::object numpyOf(void *data, dlc_dtype dtype, const std::vector<uint64_t> &shape,

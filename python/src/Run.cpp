@@ -234,7 +234,8 @@ nb::dict Run::step(nb::handle batch) {
 }
 
 nb::dict Run::evaluate(nb::handle data) {
-  const auto dataset = datasetOf(data, "`data`");
+  const EntryInfo *reader = run->module()->plan().findEntry(DLC_ENTRY_EVALUATE);
+  const auto dataset = datasetOf(data, "`data`", reader);
   return metricsOf(call(Access::Read, [&] { return run->evaluate(dataset); }).metrics);
 }
 

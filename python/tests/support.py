@@ -1,8 +1,10 @@
 """What the tests share: modules, compiled once, and samples that can be learnt."""
 import atexit
 import shutil
+import struct
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 import numpy
@@ -29,6 +31,17 @@ def samples(count=64, seed=0):
     image = random.random((count, 1, 4, 4), dtype=numpy.float32) / 2
     image[numpy.arange(count), 0, label] += 0.5
     return {"image": image, "label": label}
+
+
+def grey_png(rows):
+    """A picture of one channel, of bytes [height, width]."""
+    def part(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    height, width = rows.shape
+    lines = b"".join(b"\0" + row.tobytes() for row in rows)
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", zlib.compress(lines)) + part(b"IEND", b"")
 
 
 def batches(data, size=8):

@@ -9,7 +9,7 @@ import unittest
 import numpy
 
 import dlc
-from support import Case, batches, samples
+from support import Case, batches, grey_png, samples
 
 
 class Train(Case):
@@ -56,6 +56,18 @@ class Train(Case):
         numpy.savez(self.folder / "d.npz", **samples(30, seed=1))
         run = self.run_of(test=f"npz:{self.folder}/d.npz")
         self.assertEqual(run.evaluate()["loss"], self.run_of(test=samples(30, seed=1)).evaluate()["loss"])
+
+    def test_pictures_have_the_channels_of_the_model(self):
+        data = samples(8)
+        data["image"] = (data["image"] * 255).astype(numpy.uint8)
+        for number, (image, label) in enumerate(zip(data["image"], data["label"])):
+            place = self.folder / "pictures" / "val" / str(label) / f"{number}.png"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(grey_png(image[0]))
+        run = self.run_of(samples())
+        pictures = f"images:{self.folder}/pictures"
+        self.assertAlmostEqual(run.evaluate(pictures)["loss"], run.evaluate(data)["loss"], places=5)
+        self.assertAlmostEqual(self.run_of(test=pictures).evaluate()["loss"], run.evaluate(data)["loss"], places=5)
 
     def test_bytes_are_numbers_from_0_to_1(self):
         data = samples()
