@@ -2,6 +2,7 @@
 #include "codegen/Plan/Report.h"
 #include "codegen/CUDA/Nvrtc.h"
 #include "codegen/Plan/MemoryPasses.h"
+#include "codegen/Plan/Quantities.h"
 #include "codegen/Plan/Shortfalls.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/SetVector.h"
@@ -484,50 +485,6 @@ json::Value buildReport(ModuleOp module, KernelSelector &selector,
 // For people
 //===------------------------------------------------------------------------------------------===//
 
-/// "0", "820", "1.50 M": `digits` digits and a factor of 1000.
-static std::string withFactor(double number, StringRef unit, int digits = 3) {
-  static constexpr StringRef factors[] = {"", "k", "M", "G", "T", "P"};
-  size_t factor = 0;
-  for (; number >= 1000 && factor + 1 < std::size(factors); ++factor)
-    number /= 1000;
-  const int before = number >= 100 ? 3 : number >= 10 ? 2 : 1;
-  std::string text =
-      llvm::formatv("{0} {1}{2}", llvm::format("%.*f", factor == 0 ? 0 : digits - before, number),
-                    factors[factor], unit);
-  return StringRef(text).rtrim().str();
-}
-
-/// "512 B", "1.50 KiB".
-static std::string formatBytes(double bytes) {
-  static constexpr StringRef units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
-    bytes /= 1024;
-  return llvm::formatv("{0} {1}", llvm::format(unit == 0 ? "%.0f" : "%.2f", bytes), units[unit]);
-}
-
-/// "17.1 ms".
-static std::string formatSeconds(double seconds) {
-  static constexpr StringRef units[] = {"ns", "us", "ms", "s"};
-  double number = seconds * 1e9;
-  size_t unit = 0;
-  for (; number >= 1000 && unit + 1 < std::size(units); ++unit)
-    number /= 1000;
-  return llvm::formatv("{0} {1}", llvm::format("%.3g", number), units[unit]);
-}
-
-/// "64x20x24x24 nhwc".
-static std::string formatShape(const json::Object &row) {
-  const json::Array *shape = row.getArray("shape");
-  if (!shape || shape->empty())
-    return "-";
-  std::string text = llvm::join(
-      llvm::map_range(*shape,
-                      [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }),
-      "x");
-  return text + (row.getString("layout") ? " " + row.getString("layout")->str() : "");
-}
-
 namespace {
 /// Rows of texts, printed with columns of equal width: the first ones and the last to the left, the
 /// others to the right.
@@ -559,10 +516,6 @@ private:
 };
 } // namespace
 
-static int64_t get(const json::Object &object, StringRef name) {
-  return object.getInteger(name).value_or(0);
-}
-
 /// A line a layer: what its kernels cost together, and their share of the entry's FLOPs.
 static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
   const json::Array *sums = entry.getArray("sums");
@@ -580,11 +533,6 @@ static void printSums(const json::Object &entry, llvm::raw_ostream &out) {
   }
   out << '\n' << entry.getString("name").value_or("") << " by layer\n";
   table.print(out);
-}
-
-/// "1.50x"
-static std::string formatFactor(int64_t bytes, int64_t least) {
-  return least == 0 ? "-" : llvm::formatv("{0:F2}x", double(bytes) / double(least)).str();
 }
 
 /// Passes over memory that are more than the formula needs, and how much all together are.

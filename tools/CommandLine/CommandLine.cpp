@@ -160,7 +160,9 @@ void showSeldom(CLI::App &command, std::initializer_list<const char *> flags) {
 }
 
 static void showAll(CLI::App &root) {
-  for (CLI::App *command : root.get_subcommands())
+  std::vector<CLI::App *> commands = root.get_subcommands();
+  commands.push_back(&root);
+  for (CLI::App *command : commands)
     for (CLI::Option *option : command->get_options())
       option->group("Options");
 }

@@ -8,12 +8,16 @@
 #include "codegen/Kernel/Status.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
+#include "codegen/Plan/ReportDetails.h"
+#include "codegen/Plan/ReportPage.h"
 #include "codegen/Plan/Shortfalls.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
+#include "runtime/Core/Json.h"
 #include "tools/dlc-run/Progress.h"
 #include "tools/dlc/DeviceTimer.h"
 #include "tools/dlc/Diagnostics.h"
@@ -83,6 +87,7 @@ private:
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult compileTarget();
   LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
+  LogicalResult writePage(const json::Value &report);
   LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels,
                              const codegen::CpuTarget &target);
   LogicalResult printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels);
@@ -127,13 +132,16 @@ LogicalResult Driver::writeText(StringRef text) {
 
 /// Before hours of work: nothing that was read is overwritten, and there is a place for the result.
 LogicalResult Driver::checkOutput() {
-  if (options.output.empty())
-    return success();
   std::vector<std::string> inputs = {options.input, options.checkNames, options.cudnnDevice,
-                                     options.plan};
+                                     options.plan, options.measurements};
   for (frontend::FileId file = 0; file < sources.size(); ++file)
     inputs.push_back(sources.name(file).str());
-  return check(runtime::checkWritable(options.output, inputs));
+  for (const std::string &output : {options.output, options.page}) {
+    if (!output.empty() && failed(check(runtime::checkWritable(output, inputs))))
+      return failure();
+    inputs.push_back(output);
+  }
+  return success();
 }
 
 LogicalResult Driver::writeModule() {
@@ -376,10 +384,32 @@ LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
     compiled = std::move(*all);
   }
   const json::Value report = codegen::buildReport(*module, *selectors.used, kernels, compiled);
+  if (!options.page.empty() && (failed(writePage(report)) || options.output.empty()))
+    return failure(engine.hasErrors());
   std::string text;
   llvm::raw_string_ostream stream(text);
   codegen::printReport(report, stream);
   return writeText(text);
+}
+
+/// The report as a page, with what was measured.
+LogicalResult Driver::writePage(const json::Value &report) {
+  json::Array measured;
+  if (const std::string &path = options.measurements; !path.empty()) {
+    auto bytes = runtime::readWholeFile(path, uint64_t(64) << 20);
+    if (!bytes.ok())
+      return check(bytes.takeStatus());
+    const StringRef text(reinterpret_cast<const char *>(bytes->data()), bytes->size());
+    if (failed(check(runtime::checkJsonDepth(text).in(path))))
+      return failure();
+    auto lines = codegen::readMeasurements(text, report);
+    if (!lines)
+      return engine.error({}, path + ": " + llvm::toString(lines.takeError())), failure();
+    measured = std::move(*lines);
+  }
+  return check(runtime::writeFile(
+      options.page,
+      codegen::printReportPage(report, codegen::buildReportDetails(*module), measured)));
 }
 
 /// Each kernel as its generator emitted it, or as assembly.
@@ -480,6 +510,10 @@ std::string checkForTarget(const Options &options) {
   if (options.layout != codegen::ImageLayout::Heuristic &&
       llvm::is_contained(options.disabledPasses, "dl-choose"))
     return "--layout needs dl-choose, which --disable-pass leaves out";
+  if (!options.page.empty() && options.emit != Emit::Report)
+    return "--html needs --emit=report";
+  if (!options.measurements.empty() && options.page.empty())
+    return "--bench needs --html, whose page shows it";
   if (options.memoryBudget > 0 && options.recompute == DLPipelineOptions::Recompute::None)
     return "--memory-budget needs what --rematerialize=none forbids";
   for (auto [isGiven, flag] : {std::pair{options.bucketBytes != 0, "--bucket-size"},

@@ -92,6 +92,13 @@ static void addOutputOptions(CLI::App &app, Options &options, std::string &emit)
                  "names, dl, dl-train, dl-fused, exec, report, kernels, asm, cuda, ptx")
       ->check(oneOf(keysOf(emits())))
       ->option_text("WHAT");
+  app.add_option("--html", options.page, "write --emit=report as a page for a browser")
+      ->check(fileName())
+      ->option_text("FILE");
+  app.add_option("--bench", options.measurements,
+                 "times in it: what dlc-run bench --layers --json printed")
+      ->check(fileName())
+      ->option_text("FILE");
   app.add_option("--check-names", options.checkNames,
                  "fail if --emit=names differs from this earlier list")
       ->option_text("FILE");
@@ -314,6 +321,7 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
            "model file (.dl) to compile; also: dlc check, dlc fmt, dlc tune, dlc lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
+  showSeldom(app, {"--bench", "--cudnn-device", "--bucket-size"});
   if (!readAndCheck(app, argc, argv, options, emit, checkForTarget, exitCode))
     return std::nullopt;
   if (options.output.empty() && options.emit == Emit::Module)

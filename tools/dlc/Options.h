@@ -28,6 +28,8 @@ struct Options {
   std::string output; ///< empty: <model>.so for a module, standard output for text
   std::string target = "cpu";
   Emit emit = Emit::Module;
+  std::string page;         ///< of --emit=report: for a browser; empty: none
+  std::string measurements; ///< of the page: a file of dlc-run bench; empty: none
   std::vector<std::string> defines, includeDirs, disabledPasses;
   std::vector<int64_t> inferBatches;
   std::string trainSection;
