@@ -348,8 +348,11 @@ std::string EntryPage::drawGraph(const std::string &prefix,
       time += sumOf(it->second);
       ++layers;
     }
-  // A tenth of the step is as hot as it gets.
-  auto heat = [&](double time) { return std::min(0.75, 7.5 * time / all); };
+  // What takes the most of the picture is as hot as it gets; what is outside has no part in it.
+  double most = 1e-30;
+  for (const auto &[node, block] : blocks)
+    most = std::max(most, node.empty() ? 0 : block.first);
+  auto heat = [&](double time) { return 0.75 * time / most; };
   for (const std::string &layer : drawn) {
     const std::string node = nodeNameOf(layer);
     if (node.empty() || nodes.contains(node))
