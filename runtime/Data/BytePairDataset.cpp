@@ -4,16 +4,53 @@
 #include "runtime/Data/TextUnits.h"
 
 #include <cstring>
-#include <deque>
+#include <memory>
 
 namespace dlc::runtime {
 namespace {
 
-/// Each number but the last with the one that follows it. In blocks, which do not move as there are
-/// more.
-template <typename Number> class BytePairDataset : public Dataset {
+/// Numbers of 16 or 32 bits, in blocks, which do not move as there are more.
+class Numbers {
 public:
-  BytePairDataset(std::string path, std::deque<Number> numbers)
+  explicit Numbers(uint64_t kinds) : bytes(kinds <= uint64_t(1) << 16 ? 2 : 4) {}
+  uint64_t size() const { return end - begin; }
+  /// Those that were added, whether they are still there or not.
+  uint64_t added() const { return end; }
+  void add(int32_t number) {
+    if (end % blockNumbers == 0)
+      blocks.push_back(std::make_unique<std::byte[]>(blockNumbers * bytes));
+    std::memcpy(place(end++), &number, bytes);
+  }
+  int32_t operator[](uint64_t index) const {
+    int32_t number = 0;
+    std::memcpy(&number, place(begin + index), bytes);
+    return number;
+  }
+  void dropUpTo(uint64_t first) {
+    for (uint64_t i = begin / blockNumbers; i < first / blockNumbers; ++i)
+      blocks[i].reset();
+    begin = first;
+  }
+  void dropFrom(uint64_t last) {
+    end = last;
+    blocks.resize((last + blockNumbers - 1) / blockNumbers);
+  }
+
+private:
+  static constexpr uint64_t blockNumbers = 1 << 15;
+  std::byte *place(uint64_t at) const {
+    return blocks[at / blockNumbers].get() + at % blockNumbers * bytes;
+  }
+
+  size_t bytes;
+  std::vector<std::unique_ptr<std::byte[]>> blocks;
+  uint64_t begin = 0, end = 0;
+};
+
+/// Each number but the last with the one that follows it.
+class BytePairDataset : public Dataset {
+public:
+  BytePairDataset(std::string path, Numbers numbers)
       : path(std::move(path)), numbers(std::move(numbers)) {
     fieldList = {{FieldKind::Text, DLC_I32, {}, this->path},
                  {FieldKind::FollowingText, DLC_I32, {}, this->path}};
@@ -23,37 +60,16 @@ public:
   bool isSequence() const override { return true; }
   const std::vector<DatasetField> &fields() const override { return fieldList; }
   Status read(uint64_t index, size_t field, std::span<std::byte> bytes) const override {
-    const auto number = static_cast<int32_t>(numbers[index + field]);
+    const int32_t number = numbers[index + field];
     std::memcpy(bytes.data(), &number, sizeof(number));
     return {};
   }
 
 private:
   std::string path;
-  std::deque<Number> numbers;
+  Numbers numbers;
   std::vector<DatasetField> fieldList;
 };
-
-template <typename Number>
-Result<std::shared_ptr<const Dataset>> read(const File &file, const BytePairs &pairs, Split split) {
-  BytePairEncoder encoder(pairs);
-  std::deque<Number> numbers;
-  DLC_TRY(forEachPart(file, [&](std::string_view text, uint64_t, bool isLast) -> Result<size_t> {
-    return encoder.encode(text, isLast,
-                          [&](int32_t number) { numbers.push_back(static_cast<Number>(number)); });
-  }));
-  const uint64_t count = numbers.size(), held = count - count / 10;
-  const auto border = numbers.begin() + static_cast<std::ptrdiff_t>(held);
-  if (split == Split::Test)
-    numbers.erase(numbers.begin(), border);
-  else
-    numbers.erase(border, numbers.end());
-  if (numbers.size() < 2)
-    return damaged(file.path(), ": ", count,
-                   " tokens are no text to learn from and a tenth of it to test with");
-  return std::shared_ptr<const Dataset>(
-      std::make_shared<BytePairDataset<Number>>(file.path(), std::move(numbers)));
-}
 
 } // namespace
 
@@ -72,8 +88,25 @@ Result<std::unique_ptr<const BytePairs>> openBytePairs(const std::string &path) 
 Result<std::shared_ptr<const Dataset>> openBytePairDataset(const std::string &path, Split split) {
   DLC_TRY_ASSIGN(file, openText(path));
   DLC_TRY_ASSIGN(pairs, openBytePairs(path));
-  return pairs->size() <= uint64_t(1) << 16 ? read<uint16_t>(file, *pairs, split)
-                                            : read<int32_t>(file, *pairs, split);
+  BytePairEncoder encoder(*pairs);
+  Numbers numbers(pairs->size());
+  const bool tests = split == Split::Test;
+  auto held = [&] { return numbers.added() - numbers.added() / 10; };
+  DLC_TRY(forEachPart(file, [&](std::string_view text, uint64_t, bool isLast) -> Result<size_t> {
+    const size_t taken = encoder.encode(text, isLast, [&](int32_t number) { numbers.add(number); });
+    // More tokens only move the border on.
+    if (tests)
+      numbers.dropUpTo(held());
+    return taken;
+  }));
+  const uint64_t count = numbers.added();
+  if (!tests)
+    numbers.dropFrom(held());
+  if (numbers.size() < 2)
+    return damaged(path, ": ", count,
+                   " tokens are no text to learn from and a tenth of it to test with");
+  return std::shared_ptr<const Dataset>(
+      std::make_shared<BytePairDataset>(path, std::move(numbers)));
 }
 
 } // namespace dlc::runtime

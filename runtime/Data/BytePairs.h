@@ -31,6 +31,7 @@ public:
 
 private:
   friend class BytePairEncoder;
+  static constexpr std::string_view endOfText = "<|endoftext|>";
   struct Merge {
     uint32_t rank;
     int32_t number;

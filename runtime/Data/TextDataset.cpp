@@ -1,6 +1,7 @@
 // Reading a text piece by piece, and numbering what it is made of. A text of a gigabyte is never in
 // memory as a whole: its numbers are, in bytes where they fit.
 #include "runtime/Data/TextDataset.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Data/TextUnits.h"
 
 namespace dlc::runtime {
@@ -69,6 +70,14 @@ Result<std::shared_ptr<const Dataset>> open(const File &file, Split split) {
 }
 
 } // namespace
+
+Result<File> openText(const std::string &path) {
+  DLC_TRY_ASSIGN(file, File::openForReading(path));
+  const std::string_view kind = fileKind(file);
+  if (!kind.empty() && !isTextKind(kind))
+    return damaged(path, ": is ", kind, ", expected text in UTF-8");
+  return file;
+}
 
 Result<std::shared_ptr<const Dataset>> openTextDataset(const std::string &path, TextUnit unit,
                                                        Split split) {

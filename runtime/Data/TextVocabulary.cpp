@@ -1,6 +1,5 @@
 // Vocabularies of texts: those of characters and of words are counted anew, and so are the same
 // that a training on the same text had.
-#include "runtime/Core/FileKind.h"
 #include "runtime/Data/BytePairDataset.h"
 #include "runtime/Data/TextUnits.h"
 #include "runtime/Data/Vocabulary.h"
@@ -70,14 +69,6 @@ private:
 };
 
 } // namespace
-
-Result<File> openText(const std::string &path) {
-  DLC_TRY_ASSIGN(file, File::openForReading(path));
-  const std::string_view kind = fileKind(file);
-  if (!kind.empty() && !isTextKind(kind))
-    return damaged(path, ": is ", kind, ", expected text in UTF-8");
-  return file;
-}
 
 Result<std::unique_ptr<const Vocabulary>> openVocabulary(const std::string &description) {
   const std::string_view kind = std::string_view(description).substr(0, description.find(':') + 1);
