@@ -1,7 +1,7 @@
 // Any bytes as packed pictures, in each format: samples, or one line that says why there are none.
 // Checksums are put right first, which nobody would hit by chance.
+#include "runtime/Core/Crc32c.h"
 #include "runtime/Data/Dataset.h"
-#include "runtime/Data/Formats/Crc32c.h"
 #include "runtime/Data/Formats/Messages.h"
 #include "runtime/Data/Formats/TarIndex.h"
 #include "test/lib/SmallModel/SmallModel.h"
