@@ -156,7 +156,8 @@ Result<Datum> readDatum(pbf_reader message) {
       datum.floats.push_back(message.get_float());
       break;
     case tag_and_type(7, varint):
-      datum.encoded = message.get_bool();
+      // Its get_bool() looks beyond the end.
+      datum.encoded = message.get_uint64() != 0;
       break;
     default:
       message.skip();

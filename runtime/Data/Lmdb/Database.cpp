@@ -1,6 +1,7 @@
 // LMDB trusts its file. What can be seen from outside is checked before it is opened (the size of
 // its pages) and while it is walked through (that its file has all pages, that each value lies in
-// it); where LMDB finds a page to be damaged it calls a function, which throws.
+// it); where LMDB finds a page to be damaged it calls a function, which throws. A page whose nodes
+// lead out of the file at its end is not seen, and ends the process.
 #include "runtime/Data/Lmdb/Database.h"
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
@@ -9,6 +10,7 @@
 #include <bit>
 #include <cstring>
 #include <lmdb.h>
+#include <sys/mman.h>
 #include <vector>
 
 namespace dlc::runtime {
@@ -57,13 +59,14 @@ struct FirstPage {
   uint32_t pageBytes;
 };
 
+constexpr uint32_t databaseMagic = 0xbeefc0de;
+
 /// The size of its pages; LMDB would divide by it, whatever it is.
 Result<uint32_t> pageBytesOf(const File &file) {
-  constexpr uint32_t magic = 0xbeefc0de;
   FirstPage page = {};
   if (file.size() >= sizeof(page))
     DLC_TRY(file.readAt(0, std::as_writable_bytes(std::span(&page, 1))));
-  if (page.magic != magic)
+  if (page.magic != databaseMagic)
     return damaged(file.path(), ": is no LMDB database of this kind of processor");
   if (!std::has_single_bit(page.pageBytes) || page.pageBytes < 256 || page.pageBytes > 1 << 16)
     return damaged(file.path(), ": claims pages of ", page.pageBytes, " bytes");
@@ -103,6 +106,17 @@ const std::byte *mapBegin(const void *key, uint32_t pageBytes) {
   return page - number * pageBytes;
 }
 
+/// Whether a database begins there, whose first page says so, and not somewhere that a damaged page
+/// has led to.
+bool isMapBegin(const std::byte *place) {
+  unsigned char isHeld = 0;
+  FirstPage page;
+  if (mincore(const_cast<std::byte *>(place), sizeof(page), &isHeld) != 0)
+    return false;
+  std::memcpy(&page, place, sizeof(page));
+  return page.magic == databaseMagic;
+}
+
 /// All keys, and where their values are.
 Status walk(const Environment &environment, const File &file, uint32_t pageBytes,
             std::vector<Reader::Record> &records) {
@@ -117,7 +131,8 @@ Status walk(const Environment &environment, const File &file, uint32_t pageBytes
   const uint64_t most = file.size() / 10;
   while ((code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
     const std::byte *own = mapBegin(key.mv_data, pageBytes);
-    begin = begin ? begin : own;
+    if (!begin && isMapBegin(own))
+      begin = own;
     const auto *data = static_cast<const std::byte *>(value.mv_data);
     if (own != begin || records.size() == most || key.mv_size > UINT16_MAX || data < begin ||
         !fits(static_cast<uint64_t>(data - begin), value.mv_size, file.size()))

@@ -92,6 +92,7 @@ TEST(Lmdb, NamesWhatIsDamaged) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, ": there are no samples in it"},
       {{"\xff\xff"}, first + "no Datum of Caffe: its fields are damaged or end early"},
+      {{"8"}, first + "no Datum of Caffe: its fields are damaged or end early"},
       {{raw, "\x22\x7f"}, second + "no Datum of Caffe: its fields are damaged or end early"},
       {{less}, first + "has 4 bytes and 0 floats for 1 x 2 x 3 pixels"},
       {{raw, less}, second + "has 4 bytes and 0 floats for 1 x 2 x 3 pixels"},
