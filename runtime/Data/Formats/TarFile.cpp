@@ -103,8 +103,8 @@ Result<std::vector<std::byte>> TarReader::extraOf(std::string_view what, uint64_
 
 Result<std::string> TarReader::longName(uint64_t bytes) {
   DLC_TRY_ASSIGN(text, extraOf("long name", bytes));
-  const auto *begin = reinterpret_cast<const char *>(text.data());
-  return std::string(begin, strnlen(begin, text.size()));
+  const std::string_view name(reinterpret_cast<const char *>(text.data()), text.size());
+  return std::string(name.substr(0, name.find('\0')));
 }
 
 /// "LENGTH KEY=VALUE\n", each as long as it says; those of names and sizes are taken.
