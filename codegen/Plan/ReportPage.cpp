@@ -807,8 +807,10 @@ std::string EntryPage::buckets() {
 
 std::string EntryPage::str(bool isFirst) {
   std::string text = facts();
-  // Networks of evaluation and inference are parts of the first entry's.
-  if (isFirst || entry.getString("name")->contains("train") || number == 0)
+  // Networks of evaluation and inference are parts of those that are trained.
+  const bool isTrained =
+      llvm::any_of(estimates, [](const auto &entry) { return entry.second[1] > 0; });
+  if (isFirst || isTrained)
     text += graphs();
   text += drawTimes() + sums() + drawMemory() + passes() + buckets() + rows();
   const std::string title = escapeHtml(name);

@@ -65,7 +65,7 @@ def text_tables(text):
         rows = [re.split(r"  +", row.strip()) for row in by_layer.splitlines()]
         forward = {row.split()[0] for row in part.split("\n\n")[0].splitlines()[2:] if re.match(r"  \S+ +forward ", row)}
         live = re.search(r"for (\S+ \S+) live at once", part)[1]
-        entries.append((name, rows, forward, live))
+        entries.append((name, rows, forward, live, "  backward" in part))
     return entries
 
 
@@ -88,13 +88,14 @@ for boxes in page.boxes:
 
 entries = text_tables(open(report_file, encoding="utf-8").read())
 assert entries
-for number, (name, rows, forward, live) in enumerate(entries):
+for number, (name, rows, forward, live, trains) in enumerate(entries):
     (heads, *layers, total), = [table for section, table in page.tables if section == f"layers-{number}"]
     assert heads[:7] == ["layer", "kernels", "parameters", "FLOP", "share", "bytes", "activations"], heads
     assert [row[:7] for row in layers] == rows, (name, [pair for pair in zip(layers, rows) if pair[0][:7] != pair[1]][:1])
     kernels = [table for section, table in page.tables if section == f"bytes-{number}"][-1]
     assert sum(int(row[1]) for row in layers) == len(kernels) - 1, name
-    if number == 0:
+    assert not trains or f"graph-{number}" in page.ids, name
+    if trains:
         drawn = {title.split("\n")[0] for title in page.titles}
         assert forward <= drawn, forward - drawn
     most = re.search(rf'id="memory-{number}">.*?Most in use: ([^,]*),', source, re.S)
