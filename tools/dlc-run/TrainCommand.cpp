@@ -145,7 +145,8 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   const bool first = ranks->rank() == 0;
   DLC_TRY(beginTogether(*ranks, first ? checkTrace(flags) : Status(),
                         {{"--trace", flags.trace.empty() ? "none" : "a file"},
-                         {"--find-rate", flags.findsRate ? "given" : "none"}}));
+                         {"--find-rate", flags.findsRate ? "given" : "none"},
+                         {"--tensorboard", flags.tensorboard.empty() ? "none" : "a folder"}}));
   DLC_TRY_ASSIGN(tracer, Tracer::begin(flags.trace, *ranks));
   const SharedLog log(first);
   RunOptions options = optionsOf(flags);
@@ -162,7 +163,8 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   const bool isDone = run.progress().epoch >= run.epochs();
   std::unique_ptr<EventFile> events;
   Status board = first ? openEvents(flags, run, events) : Status();
-  DLC_TRY(beginTogether(*ranks, board, {}));
+  if (!flags.tensorboard.empty())
+    DLC_TRY(beginTogether(*ranks, board, {}));
   if (first)
     sayBegin(flags, run);
   stopOn({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
