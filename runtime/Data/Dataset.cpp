@@ -6,6 +6,7 @@
 #include "runtime/Data/ArrayDataset.h"
 #include "runtime/Data/BytePairDataset.h"
 #include "runtime/Data/CifarDataset.h"
+#include "runtime/Data/Formats/CsvDataset.h"
 #include "runtime/Data/Formats/ImageFolder.h"
 #include "runtime/Data/Formats/ImageList.h"
 #include "runtime/Data/Formats/LmdbDataset.h"
@@ -70,6 +71,7 @@ constexpr Format formats[] = {
     {"lmdb:", lmdbFiles, hasLmdbSplit, openLmdbDataset, testShards, true},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
+    {"csv:", csvFiles, hasCsvSplit, openCsvDataset, "file test.csv beside it"},
     {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
     {"words:", oneFile, hasBoth, openText<TextUnit::Words>, testText},
     {"bpe:", bytePairFiles, hasBytePairSplit, openAll<openBytePairDataset>, testText},
@@ -138,9 +140,9 @@ std::vector<std::string_view> dataFormats() {
   return names;
 }
 
-bool arePictures(const std::string &description) {
+bool followsReader(const std::string &description) {
   const Format *format = findFormat(description);
-  return format && format->pictures;
+  return format && (format->pictures || format->open == openCsvDataset);
 }
 
 bool hasSplit(const std::string &description, Split split) {
@@ -183,6 +185,7 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
                   : description.ends_with(".tfrecord")    ? "tfrecord:"
                   : description.ends_with(".rec")         ? "recordio:"
                   : description.ends_with(".npz")         ? "npz:"
+                  : description.ends_with(".csv")         ? "csv:"
                   : description.ends_with(".safetensors") ? "safetensors:"
                                                           : "text:",
                   description, "'?");

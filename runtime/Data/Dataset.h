@@ -21,8 +21,9 @@ bool isInMemory(const Dataset &dataset);
 /// The formats that a description may begin with, as "idx:".
 std::vector<std::string_view> dataFormats();
 
-/// Whether a description is one of pictures, whose channels are those of an input.
-bool arePictures(const std::string &description);
+/// Whether what a description names is read as the inputs of an entry are: pictures, which have as
+/// many channels, and tables, whose columns are called as inputs.
+bool followsReader(const std::string &description);
 
 /// Whether any of a split's files is there, whatever is in it.
 bool hasSplit(const std::string &description, Split split);

@@ -27,7 +27,7 @@ namespace {
 Result<std::shared_ptr<const Dataset>> openSamples(const InferFlags &flags,
                                                    const EntryInfo &entry) {
   // Of arrays all are read: no input of the entry takes their labels.
-  const EntryInfo *reader = arePictures(flags.data) ? &entry : nullptr;
+  const EntryInfo *reader = followsReader(flags.data) ? &entry : nullptr;
   DLC_TRY_ASSIGN(data, flags.inputs.empty() ? openDataset(flags.data, Split::Test, reader)
                                             : openInputFile(flags.inputs, entry));
   if (data->isSequence())

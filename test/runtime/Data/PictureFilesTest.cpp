@@ -143,8 +143,8 @@ TEST(ImageFolder, MayBeItsClasses) {
     EXPECT_EQ(labelsOf(**openDataset(data, split)), (std::vector<int32_t>{0, 1}));
   EXPECT_EQ(dataFiles(data), (std::vector<std::string>{folder.root(), folder.root()}));
   EXPECT_EQ(testDataText(data), "folder val or test");
-  EXPECT_TRUE(arePictures(data));
-  EXPECT_FALSE(arePictures("idx:" + folder.root()));
+  EXPECT_TRUE(followsReader(data));
+  EXPECT_FALSE(followsReader("idx:" + folder.root()));
 }
 
 // Splits under other names would be learnt as classes.
@@ -247,6 +247,7 @@ TEST(ImageFolder, IsComparedByItsPictures) {
   EXPECT_NE(*textOf("colours.jpg"), *textOf("colours-444.jpg"));
   // One that is damaged differs from one that is not; it is named where it is read.
   TemporaryFolder folder;
+  writePicture(folder.path("dog/1.jpg"), "grey.jpg");
   writeText(folder.path("cat/1.jpg"), "");
   writePicture(folder.path("dog/1.jpg"), "grey.jpg");
   const auto damaged = describeSamples(**openDataset("images:" + folder.root(), Split::Train));

@@ -112,7 +112,7 @@ TEST(Tar, KnowsItsLabels) {
   const auto dataset = *openDataset("tar:" + packed("ustar.tar"), Split::Train);
   EXPECT_TRUE(isInMemory(*dataset, 1));
   EXPECT_FALSE(isInMemory(*dataset));
-  EXPECT_TRUE(arePictures("tar:x"));
+  EXPECT_TRUE(followsReader("tar:x"));
 }
 
 TEST(Tar, NamesWhatIsDamaged) {

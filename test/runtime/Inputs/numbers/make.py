@@ -1,4 +1,4 @@
-"""Writes orders.npz, arrays in either byte order and in Fortran's order, each beside what NumPy makes of it: usage: make.py FOLDER"""
+"""Writes orders.npz, arrays in either byte order and in Fortran's order, each beside what NumPy makes of it, and two .npy: usage: make.py FOLDER"""
 import sys
 
 import numpy as np
@@ -28,3 +28,5 @@ for kind, wide in ((">i2", "<i4"), (">u2", "<i4"), (">i4", "<i4"), (">u4", "<i8"
     limits = np.iinfo(kind)
     put("big_" + kind[1:], np.array([limits.min, 0, 1, limits.max], dtype=kind), wide)
 np.savez_compressed(sys.argv[1] + "/orders.npz", **arrays)
+for name, stored in (("big", np.arange(6, dtype=">i2").reshape(2, 3)), ("columns", np.asfortranarray(np.arange(6, dtype="<f2").reshape(2, 3)))):
+    np.save(f"{sys.argv[1]}/{name}.npy", stored)
