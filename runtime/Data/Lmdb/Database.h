@@ -1,4 +1,4 @@
-// Databases, read and written by LMDB. Part of libdlc_lmdb.so.
+// Databases: read without LMDB, which trusts its file, and written by it. Part of libdlc_lmdb.so.
 #ifndef DLC_RUNTIME_DATA_LMDB_DATABASE_H
 #define DLC_RUNTIME_DATA_LMDB_DATABASE_H
 

@@ -4,6 +4,8 @@
 #include "runtime/Data/Lmdb/Plugin.h"
 #include "test/runtime/Data/PackedInputs.h"
 
+#include <random>
+
 using namespace dlc::runtime;
 using namespace dlc::test;
 using namespace std::string_literals;
@@ -145,6 +147,34 @@ TEST(Lmdb, NamesDamagedDatabases) {
   EXPECT_TRUE(openingOf("lmdb:" + folder.path("none"))
                   .ends_with("none: cannot open: No such file "
                              "or directory"));
+}
+
+// Whatever stands in it, it is read or refused.
+TEST(Lmdb, BearsAnyDamage) {
+  TemporaryFolder folder;
+  const std::string path = folder.root() + "/data.mdb", data = "lmdb:" + folder.root();
+  const std::string good = readText(packed("encoded.lmdb/data.mdb"));
+  std::mt19937_64 draws(1);
+  unsigned refused = 0;
+  for (size_t i = 0; i < 4000; ++i) {
+    std::string text = good;
+    // One byte, or eight, of a description, of a header or anywhere.
+    const uint64_t page = draws() % (good.size() / 4096), wide = draws() % 2 ? 8 : 1;
+    const uint64_t at = page * 4096 + draws() % (draws() % 2 ? 160 : 4088);
+    for (uint64_t byte = 0; byte < wide; ++byte)
+      text[at + byte] = static_cast<char>(draws());
+    writeText(path, text);
+    const auto opened = openDataset(data, Split::Train);
+    refused += !opened.ok();
+    if (!opened.ok()) {
+      EXPECT_TRUE(opened.status().message().starts_with(folder.root()));
+      continue;
+    }
+    for (uint64_t sample = 0; sample < (*opened)->size(); ++sample)
+      (void)((*opened)->fields()[0].pictures ? pictureOf(**opened, sample)
+                                             : rawOf(**opened, sample));
+  }
+  EXPECT_GT(refused, 400u);
 }
 
 //--------------------------------------------------------------------------------------------------
