@@ -17,7 +17,12 @@ constexpr std::string_view ratePrefix = "learning_rates.";
 constexpr size_t mostPanels = 16;
 using Look = ChartCurve::Look;
 
-bool isSpeed(std::string_view name) { return name.ends_with("_per_second"); }
+/// What is drawn where it is asked for: how fast a run is, and what there is by parameter.
+bool isAside(std::string_view name) {
+  return name.ends_with("_per_second") || name == "gflops" || name == "mfu" ||
+         name == "bad_records" || name.starts_with("weight_norms.") ||
+         name.starts_with("gradient_norms.");
+}
 bool isRate(std::string_view name) { return name.starts_with(ratePrefix); }
 
 /// Of what less is better, by its name: a log does not say which numbers are losses.
@@ -172,7 +177,7 @@ private:
     std::vector<std::string> chosen;
     for (const bool ofLosses : {true, false})
       for (const std::string &name : all)
-        if (!isSpeed(name) && !isRate(name) && isLessBetter(name) == ofLosses)
+        if (!isAside(name) && !isRate(name) && isLessBetter(name) == ofLosses)
           chosen.push_back(name);
     if (chosen.size() > mostPanels)
       return invalid("the logs have ", chosen.size(), " metrics, a picture shows ", mostPanels,
@@ -198,7 +203,7 @@ private:
       if (flags.smooth > 1)
         panel.curves.push_back({smooth(training, flags.smooth), colour, Look::Line});
       panel.curves.push_back({evaluation, ofTests, Look::Dots});
-      if (!isSpeed(name) && !isRate(name))
+      if (!isAside(name) && !isRate(name))
         markBest(panel, name,
                  evaluation.empty() ? found->second.training : found->second.evaluation, axis,
                  evaluation.empty() ? colour : ofTests);
