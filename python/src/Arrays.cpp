@@ -174,8 +174,11 @@ std::shared_ptr<const Dataset> datasetOf(nb::handle data, const char *argument,
   if (data.is_none())
     return {};
   if (std::string description; nb::try_cast(data, description)) {
-    const nb::gil_scoped_release release;
-    return valueOf(openDataset(description, Split::Test, reader));
+    auto opened = [&] {
+      const nb::gil_scoped_release release;
+      return openDataset(description, Split::Test, reader);
+    }();
+    return valueOf(std::move(opened));
   }
   HeldArrays held = arraysOf(data);
   auto dataset = valueOf(runtime::datasetOf(std::move(held.arrays), argument));

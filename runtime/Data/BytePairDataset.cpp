@@ -92,13 +92,19 @@ Result<std::shared_ptr<const Dataset>> openBytePairDataset(const std::string &pa
   Numbers numbers(pairs->size());
   const bool tests = split == Split::Test;
   auto held = [&] { return numbers.added() - numbers.added() / 10; };
-  DLC_TRY(forEachPart(file, [&](std::string_view text, uint64_t, bool isLast) -> Result<size_t> {
+  auto take = [&](std::string_view text, uint64_t offset, bool isLast) -> Result<size_t> {
+    // What is one piece so far is kept, and looked at again with what follows.
+    constexpr size_t longest = size_t(1) << 24;
     const size_t taken = encoder.encode(text, isLast, [&](int32_t number) { numbers.add(number); });
+    if (!isLast && text.size() - taken > longest)
+      return damaged(path, ": more than ", longest, " bytes from byte ", offset + taken,
+                     " on are all letters, or all numbers; is it a text?");
     // More tokens only move the border on.
     if (tests)
       numbers.dropUpTo(held());
     return taken;
-  }));
+  };
+  DLC_TRY(forEachPart(file, take));
   const uint64_t count = numbers.added();
   if (!tests)
     numbers.dropFrom(held());

@@ -71,7 +71,8 @@ constexpr Format formats[] = {
     {"lmdb:", lmdbFiles, hasLmdbSplit, openLmdbDataset, testShards, true},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
-    {"csv:", csvFiles, hasCsvSplit, openCsvDataset, "file test.csv beside it"},
+    {"csv:", csvFiles, hasCsvSplit, openCsvDataset,
+     "file test.csv beside one with 'train' in its name"},
     {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
     {"words:", oneFile, hasBoth, openText<TextUnit::Words>, testText},
     {"bpe:", bytePairFiles, hasBytePairSplit, openAll<openBytePairDataset>, testText},
@@ -169,7 +170,8 @@ std::vector<std::string> dataFiles(const std::string &description) {
 Result<std::shared_ptr<const Dataset>> openDataset(const std::string &description, Split split,
                                                    const EntryInfo *reader) {
   if (const Format *format = findFormat(description))
-    return format->open(description.substr(format->prefix.size()), split, reader);
+    return guarded(
+        [&] { return format->open(description.substr(format->prefix.size()), split, reader); });
   std::string hint;
   if (isThere(description)) {
     const bool isLmdb = isThere(description + "/data.mdb") || description.ends_with(".mdb");

@@ -43,7 +43,10 @@ void RateFinder::onStep(const StepReport &) {
   if (shouldStop())
     return;
   constexpr double memory = 0.98, most = 3;
-  const double loss = trainer.lastLoss();
+  const std::optional<double> found = trainer.lastLoss();
+  if (!found)
+    return;
+  const double loss = *found;
   sum = memory * sum + (1 - memory) * loss;
   const auto count = static_cast<double>(points.size() + 1);
   const double smoothed = sum / (1 - std::pow(memory, count));

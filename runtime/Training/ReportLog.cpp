@@ -52,7 +52,11 @@ Result<std::unique_ptr<ReportLog>> ReportLog::open(Options options) {
     std::ranges::transform(options.columns, options.columns.begin(), cell);
     if (found.empty())
       DLC_TRY(file.add(rowOf(options.columns)));
-    else
+    for (const std::string &wanted : options.columns)
+      if (!found.empty() && std::ranges::find(found, wanted) == found.end())
+        return invalid(options.path, ": has no column '", wanted,
+                       "', which this run would write; name another file for its log");
+    if (!found.empty())
       options.columns = std::move(found);
   }
   return std::unique_ptr<ReportLog>(new ReportLog(std::move(options), std::move(file)));

@@ -72,7 +72,7 @@ private:
 } // namespace
 
 struct Run::Impl {
-  explicit Impl(RunOptions options) : options(std::move(options)) {}
+  explicit Impl(RunOptions given) : options(std::move(given)), hasLogged(options.resume) {}
   Status start();
   Status createTrainer();
   Status createEvaluator();
@@ -99,6 +99,8 @@ struct Run::Impl {
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<ReportLog> reports;
+  /// Whether the log goes on behind what is in it.
+  bool hasLogged = false;
   std::map<std::string, std::unique_ptr<Predictor>, std::less<>> predictors;
   std::atomic<bool> stopAsked = false;
   const pid_t process = getpid();
@@ -179,11 +181,12 @@ Status Run::Impl::openLog(std::vector<std::string> columns) {
     Speaker(options.log, true).warn(reason.message(), "; training goes on without it");
   };
   DLC_TRY_ASSIGN(opened, ReportLog::open({.path = options.logFile,
-                                          .append = options.resume,
+                                          .append = hasLogged,
                                           .averaged = keepsAverages(module().plan()),
                                           .columns = std::move(columns),
                                           .failed = failed}));
   reports = std::move(opened);
+  hasLogged = true;
   return {};
 }
 
@@ -207,6 +210,7 @@ Result<std::unique_ptr<Trainer>> Run::Impl::rateTrainer(uint64_t steps) {
 Result<RateSearch> Run::Impl::findRate(RateSearchOptions wanted) {
   DLC_TRY(checkRateSearch(wanted));
   Result<std::unique_ptr<Trainer>> created = rateTrainer(wanted.steps);
+  std::unique_ptr<ReportLog> ofTraining = std::exchange(reports, nullptr);
   const Status logged =
       created.ok() ? openLog({"report", "rate", "loss", "smoothed_loss"}) : Status();
   const Facts facts = {
@@ -221,7 +225,7 @@ Result<RateSearch> Run::Impl::findRate(RateSearchOptions wanted) {
   };
   RateFinder finder(**created, wanted);
   Status swept = (*created)->run(finder, &stopAsked);
-  reports.reset();
+  reports = std::move(ofTraining);
   stopAsked = false;
   // A loss that is not finite is the end of a sweep as good as any.
   if (swept.code() == StatusCode::Failed && ranks->health().ok() && finder.hasBegun())

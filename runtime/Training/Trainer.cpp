@@ -51,7 +51,9 @@ Trainer::create(std::shared_ptr<State> state, std::shared_ptr<const Dataset> tra
           std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
         });
   if (options.fastDevRun) {
-    trainer->options.steps = 1;
+    // Up to an update of each step.
+    const uint64_t most = std::ranges::max_element(trainer->steps, {}, &Step::every)->every;
+    trainer->options.steps = most - trainer->position.step % most;
     trainer->options.checkpoint.clear();
   }
   if (train && options.overfitBatches != 0)
@@ -102,8 +104,11 @@ Status Trainer::openData(std::shared_ptr<const Dataset> train) {
                    entry().batch,
                    shard.ranks == 1 ? "" : concat(" for each of ", shard.ranks, " ranks"));
   if (position.position > epochBatches())
-    return invalid(train->name(), ": an epoch has ", epochBatches(),
-                   " batches, the checkpoint was taken after ", position.position);
+    return invalid(train->name(), ": an epoch has ", epochBatches(), " batches",
+                   options.limit != 0            ? " by `limit`"
+                   : options.overfitBatches != 0 ? " by `overfitBatches`"
+                                                 : "",
+                   ", the checkpoint was taken after ", position.position);
   return {};
 }
 
@@ -285,12 +290,12 @@ void Trainer::holdRate(double rate) {
   heldFactor = rate / rates.front().base;
 }
 
-double Trainer::lastLoss() const {
-  const EntryInfo &entry = steps.front().context->entry();
-  for (size_t i = 0; i < steps.front().last.size(); ++i)
-    if (entry.metrics[i].kind == DLC_METRIC_LOSS)
-      return steps.front().last[i].second.number;
-  return NAN;
+std::optional<double> Trainer::lastLoss() const {
+  const Step &step = *std::ranges::min_element(steps, {}, &Step::every);
+  for (size_t i = 0; i < step.last.size(); ++i)
+    if (step.context->entry().metrics[i].kind == DLC_METRIC_LOSS)
+      return step.last[i].second.number;
+  return {};
 }
 
 std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const {
@@ -585,19 +590,21 @@ Status Trainer::finishOne(TrainObserver *observer) {
   epochSeconds += seconds;
   DLC_TRY_ASSIGN(report, stepReport(batch, seconds));
   lastReport = std::move(report);
-  rest(due);
+  rest(due, observer);
   lastFinish = Clock::now();
   return {};
 }
 
 /// As long as nobody wants the run to end.
-void Trainer::rest(double seconds) {
+void Trainer::rest(double seconds, TrainObserver *observer) {
   rested = 0;
   if (!throttle)
     return;
   const PhaseScope resting(ranks(), Phase::Rest);
   const Clock::time_point start = Clock::now();
-  throttle->rest(seconds, [this] { return stopped || (stopAsked && *stopAsked) || isOverTime(); });
+  throttle->rest(seconds, [&] {
+    return stopped || (observer ? wantsStop(*observer) : stopAsked && *stopAsked);
+  });
   rested = secondsSince(start);
 }
 

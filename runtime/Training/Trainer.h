@@ -86,7 +86,7 @@ public:
   /// That setting.
   std::string_view firstRate() const { return rates.front().name; }
   /// The first loss of the last batch.
-  double lastLoss() const;
+  std::optional<double> lastLoss() const;
 
   /// Null where there are no test data.
   Evaluator *testEvaluator() const { return evaluator.get(); }
@@ -144,7 +144,7 @@ private:
   Status finishOne(TrainObserver *observer);
   Status explainFailure(Status failed);
   Status checkParameters() const;
-  void rest(double seconds);
+  void rest(double seconds, TrainObserver *observer);
   void appendNormColumns(std::vector<std::string> &columns) const;
   Status finishBatch(TrainObserver &observer);
   void closeEpoch();

@@ -1,6 +1,7 @@
 // dlc-run export: the weights of a checkpoint alone, or the mean of several, for other programs.
 #include "dlc/checkpoint.h"
 #include "dlc/module.h"
+#include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Training/KeptCheckpoints.h"
 #include "tools/dlc-run/Command.h"
@@ -32,8 +33,10 @@ Status checkExport(const ExportFlags &flags) {
 static Result<std::vector<std::string>> lastKept(const std::string &path, uint64_t count) {
   std::vector<std::string> files = {path};
   for (const uint64_t step : keptSteps(path))
-    if (files.size() < count)
-      files.push_back(keptName(path, step));
+    // A run that ended while it wrote may have left two names of one file.
+    if (const std::string name = keptName(path, step);
+        files.size() < count && !isSameFile(path, name))
+      files.push_back(name);
   if (files.size() < count)
     return invalid(path, ": with those that are kept there are ", files.size(),
                    " checkpoints, --average is ", count);

@@ -145,6 +145,7 @@ private:
   }
 
   void add(const Line &line) {
+    isOfRates |= line.report == "rate";
     const std::optional<double> step = find(line, "step");
     if (!step || *step < 0 || *step > 0x1p53)
       return;
@@ -194,6 +195,8 @@ private:
     std::erase_if(log.curves, [](const auto &entry) {
       return entry.second.training.empty() && entry.second.evaluation.empty();
     });
+    if (log.curves.empty() && isOfRates)
+      return invalid(log.path, ": is of a search for a learning rate, and has no steps");
     if (log.curves.empty())
       return invalid(log.path, ": no step and no evaluation has been reported in ",
                      lines == 0 ? "its only line, which is cut"
@@ -205,6 +208,7 @@ private:
   std::vector<std::string> columns; ///< of CSV
   std::map<std::string, std::vector<LogPoint>> epochs;
   uint64_t lines = 0, lastStep = 0;
+  bool isOfRates = false;
 };
 
 } // namespace

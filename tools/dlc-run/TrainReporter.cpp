@@ -33,6 +33,9 @@ void TrainReporter::onStep(const StepReport &report) {
 
 /// What a second of work brings: of a text its tokens too, and which share of the peak it is.
 std::string TrainReporter::speedText() const {
+  // An epoch may end without a step of this run.
+  if (steps == 0)
+    return {};
   std::string text = printf("  %.0f samples/s", static_cast<double>(samples) / seconds);
   if (tokens != 0)
     text += printf("  %.0f tokens/s", static_cast<double>(tokens) / seconds);

@@ -361,6 +361,9 @@ void CommandLine::addTrain() {
           },
           "set a number of the model, as optimizer.learning_rate=0.1")
       ->type_name("NAME=NUMBER");
+  // What has no part in it.
+  for (const char *name : {"--trace", "--tensorboard", "--norms", "--check-finite", "--time-limit"})
+    trainCommand->get_option("--find-rate")->excludes(name);
   showSeldom(*trainCommand,
              {"--simt-seed",    "--no-cuda-graph", "--no-libraries",    "--check-ranks",
               "--prefetch",     "--min-delta",     "--patience-metric", "--deterministic",

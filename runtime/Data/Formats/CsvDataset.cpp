@@ -62,8 +62,10 @@ Result<Place> parsePlace(const std::string &text) {
   return place;
 }
 
+/// The test data beside a file: of one that is called as training data are, or else itself.
 std::string besideOf(const std::string &path) {
-  return concat(path.substr(0, path.rfind('/') + 1), "test.csv");
+  const size_t name = path.rfind('/') + 1;
+  return path.find("train", name) == path.npos ? path : concat(path.substr(0, name), "test.csv");
 }
 
 /// The file of a split.
@@ -205,8 +207,7 @@ Result<std::vector<CsvField>> fieldsFor(const EntryInfo &entry, const Header &he
     const ValueInfo &input = entry.inputs[i];
     const dlc_dtype dtype = input.type.dtype;
     const uint64_t count = TensorType{dtype, sampleShape(input), {}}.elementCount();
-    CsvField field{std::string(input.name), isWhole(dtype) || dtype == DLC_F64 ? dtype : DLC_F32,
-                   input.classes, input.ignored};
+    CsvField field{std::string(input.name), dtype, input.classes, input.ignored};
     DLC_TRY_ASSIGN(columns, namedColumns(header, place, field.name, count));
     field.columns = std::move(columns);
     if (field.columns.empty() && without != SIZE_MAX)
@@ -226,6 +227,16 @@ Result<std::vector<CsvField>> fieldsFor(const EntryInfo &entry, const Header &he
   fields[without].columns = std::move(left);
   DLC_TRY(checkCount(path, fields[without], counts[without]));
   return fields;
+}
+
+/// The same columns, by their names, in a file that may have them in another order.
+Status moveColumns(std::vector<CsvField> &fields, const Header &from, const Header &to) {
+  for (CsvField &field : fields)
+    for (uint32_t &column : field.columns) {
+      DLC_TRY_ASSIGN(number, to.find(from.name(column)));
+      column = number;
+    }
+  return {};
 }
 
 /// Without an entry: each column by itself, or what is named.
@@ -288,7 +299,7 @@ private:
   std::vector<DatasetField> fieldList;
   ArrayNames names;
   std::vector<Block> blocks;
-  uint64_t rows = 0, end = 0;
+  uint64_t rows = 0;
   /// For scan().
   std::vector<std::byte> room;
 };
@@ -359,7 +370,6 @@ Status CsvDataset::scan(uint64_t begin, uint64_t lines) {
         }
         return done;
       }));
-  end = file.size();
   room = {};
   if (rows == 0)
     return damaged(name(), ": there are no samples in it, but a header");
@@ -369,7 +379,7 @@ Status CsvDataset::scan(uint64_t begin, uint64_t lines) {
 Status CsvDataset::readRow(uint64_t index, const CsvField &field, std::byte *to) const {
   const auto next = std::ranges::upper_bound(blocks, index, {}, &Block::row);
   const Block &block = *std::prev(next);
-  std::string text((next == blocks.end() ? end : next->offset) - block.offset, '\0');
+  std::string text((next == blocks.end() ? file.size() : next->offset) - block.offset, '\0');
   DLC_TRY(file.readAt(block.offset, std::as_writable_bytes(std::span(text))));
   std::string_view rest = text;
   uint64_t number = block.row, line = block.line;
@@ -426,6 +436,20 @@ Result<FirstRow> readHeader(const File &file) {
   return damaged(file.path(), ": there is nothing in it, expected a header and rows of numbers");
 }
 
+/// What feeds the inputs of an entry is said by the header of the training file, if this is
+/// another.
+Result<std::vector<CsvField>> fieldsOf(const EntryInfo &entry, const Header &header,
+                                       const Place &place, const std::string &path) {
+  const std::string train = fileOf(place.path, Split::Train);
+  if (train == path || !isThere(train))
+    return fieldsFor(entry, header, place, path);
+  DLC_TRY_ASSIGN(file, File::openForReading(train));
+  DLC_TRY_ASSIGN(trained, readHeader(file));
+  DLC_TRY_ASSIGN(fields, fieldsFor(entry, trained.header, place, train));
+  DLC_TRY(moveColumns(fields, trained.header, header));
+  return fields;
+}
+
 } // namespace
 
 Result<std::shared_ptr<const Dataset>> openCsvDataset(const std::string &text, Split split,
@@ -434,7 +458,7 @@ Result<std::shared_ptr<const Dataset>> openCsvDataset(const std::string &text, S
     DLC_TRY_ASSIGN(place, parsePlace(text));
     DLC_TRY_ASSIGN(file, File::openForReading(fileOf(place.path, split)));
     DLC_TRY_ASSIGN(first, readHeader(file));
-    DLC_TRY_ASSIGN(fields, reader ? fieldsFor(*reader, first.header, place, file.path())
+    DLC_TRY_ASSIGN(fields, reader ? fieldsOf(*reader, first.header, place, file.path())
                                   : allFields(first.header, place));
     auto data =
         std::make_shared<CsvDataset>(std::move(file), std::move(first.header), std::move(fields));

@@ -37,9 +37,11 @@ Result<int32_t> labelInText(std::string_view text) {
 /// Hears the parser's events: a number, or an object's "label" or "cls".
 class LabelReader : public json::json_sax_t {
 public:
-  /// The value of "label", of "cls", or of the text where that is no object; below 0: none that is
-  /// a label; nothing where there is none at all.
-  std::optional<int32_t> label() const { return byLabel ? byLabel : byClass; }
+  /// The value of "label", of "cls" where that is none, or of the text where that is no object;
+  /// below 0: none that is a label; nothing where there is none at all.
+  std::optional<int32_t> label() const {
+    return byLabel && (*byLabel >= 0 || !byClass) ? byLabel : byClass;
+  }
 
   bool number_unsigned(uint64_t number) override {
     return take(number > INT32_MAX ? -1 : static_cast<int32_t>(number));

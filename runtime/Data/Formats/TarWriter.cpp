@@ -61,6 +61,9 @@ private:
 
   Status addFiles(const std::string &key, std::string_view ending,
                   std::span<const std::byte> picture, int32_t label) {
+    if (picture.size() > mostRecordBytes || key.ends_with('/'))
+      return invalid("'", excerpt(key), "': its name ends with '/', or it has more than ",
+                     mostRecordBytes, " bytes");
     const std::string number = std::to_string(label);
     std::vector<std::byte> front, back;
     appendTarHeader(front, concat(key, ".", ending), picture.size());
@@ -90,10 +93,11 @@ private:
     return {};
   }
 
-  /// The tar file first: an index of before belongs to a file of another size, or tells the same.
+  /// Without an index in between a file is walked through: that of another one may fit its size.
   Status endShard() {
     const std::string path = pathOf(number);
     DLC_TRY(shard->file.append(std::vector<std::byte>(endBytes)));
+    removeFile(tarIndexPath(path));
     DLC_TRY(shard->file.commit());
     DLC_TRY(writeFile(tarIndexPath(path), shard->index.text(shard->bytes + endBytes)));
     shard.reset();

@@ -120,8 +120,8 @@ struct RunOptions {
   /// Train on the first so many batches of each rank in each epoch, in their order and with the
   /// same draws, and evaluate on their samples: what can be learnt by heart is. 0: not.
   uint64_t overfitBatches = 0;
-  /// A call of train() is one batch and an evaluation of one, and writes no file: that all goes
-  /// well is known before it is begun.
+  /// A call of train() is one batch, or as many as the first update of all steps takes, and an
+  /// evaluation of one, and writes no file: that all goes well is known before it is begun.
   bool fastDevRun = false;
   /// Name the first tensor that is not finite where a step fails for it, and look at all parameters
   /// behind each step. Much slower: each record is waited for.

@@ -29,7 +29,8 @@ struct EvaluateReport {
   MetricValues metrics;
   uint64_t samples = 0, batches = 0;
   double seconds = 0;
-  /// Damaged samples that were left out, by all ranks; none where LoadOptions::maxBadRecords is 0.
+  /// Damaged samples that were left out since the epoch or its resumption began, added over the
+  /// ranks: one that two ranks came upon counts twice. None where LoadOptions::maxBadRecords is 0.
   std::optional<uint64_t> badRecords = {};
 };
 

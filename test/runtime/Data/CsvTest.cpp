@@ -238,7 +238,7 @@ TEST_F(CsvFiles, SayWhatIsNoTable) {
   EXPECT_EQ(feedFrom(folder.path("none.csv")), "none.csv: cannot open: No such file or directory");
 }
 
-// Tests are in test.csv beside a file, or in a folder's val.csv or test.csv.
+// Tests are in test.csv beside a file for training, or in a folder's val.csv or test.csv.
 TEST_F(CsvFiles, DivideSplits) {
   const std::string train = folder.path("train.csv"), header = "x.0,x.1,y\n";
   write("train.csv", header + "1,2,0\n");
@@ -256,6 +256,20 @@ TEST_F(CsvFiles, DivideSplits) {
   EXPECT_EQ(feedFrom(folder.root(), entryOfTwo(), Split::Test), "5 6 | 1 ; ");
   EXPECT_THAT(dataFiles("csv:" + train + "?x=a"),
               testing::ElementsAre(train, folder.path("test.csv")));
+  // Another file is meant as it is.
+  EXPECT_EQ(feedFrom(folder.path("val.csv"), entryOfTwo(), Split::Test), "5 6 | 1 ; ");
+  EXPECT_FALSE(hasSplit("csv:" + folder.path("val.csv"), Split::Test));
+}
+
+// Of columns that no name says, the training file says the order.
+TEST_F(CsvFiles, KeepTheOrderOfTheTraining) {
+  write("train.csv", "length,width,y\n1,2,0\n");
+  write("test.csv", "width,y,length\n4,2,3\n");
+  EXPECT_EQ(feedFrom(folder.root()), "1 2 | 0 ; ");
+  EXPECT_EQ(feedFrom(folder.root(), entryOfTwo(), Split::Test), "3 4 | 2 ; ");
+  write("test.csv", "width,y,height\n4,2,3\n");
+  EXPECT_EQ(feedFrom(folder.root(), entryOfTwo(), Split::Test),
+            "test.csv: no column 'length'; there are: width, y, height");
 }
 
 // Rows are found in a file of many pieces, and blocks, whatever their lengths.
