@@ -55,6 +55,7 @@ class Kinds(Case):
 
     def test_of_what_is_not_there(self):
         run = self.run_of()
+        self.says(dlc.IoError, "no/folder/d.npz: cannot open: No such file or directory", run.evaluate, "npz:no/folder/d.npz")
         self.says(dlc.InvalidArgumentError, "entry 'train_step' has no training data: `data` gives them", run.train, progress=False)
         self.says(dlc.InvalidArgumentError, "entry 'evaluate' has no test data: `data` or `test` gives them", run.evaluate)
         with self.assertRaisesRegex(dlc.InvalidArgumentError, "no entry 'infer_n9'; there are: "):
