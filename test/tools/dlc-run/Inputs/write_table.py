@@ -24,7 +24,7 @@ def write(name, header, rows):
 
 
 train, test = [row() for _ in range(96)], [row() for _ in range(20)]
-write("named", ["x.0", "x.1", "x.2", "y"], [[*x, y] for x, y in train])
+write("train", ["x.0", "x.1", "x.2", "y"], [[*x, y] for x, y in train])
 write("left", ["", "a", "b", "c, \"d\"", "y"], [[i, *x, y] for i, (x, y) in enumerate(train)])
 write("other", ["note", "kind", "length", "width", "depth"], [["a, b\nc", y, *x] for x, y in train])
 write("broken", ["x0", "x1", "x2", "y"], [[1, 2, 3, 0], [1, "four", 3, 0]])
