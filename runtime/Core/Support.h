@@ -112,6 +112,13 @@ template <typename Container> Status reserveRoom(Container &container, uint64_t 
 /// A piece of text that came from a file, fit for a message: printable, at most 100 characters.
 std::string excerpt(std::string_view text);
 
+/// Takes a line, without its end, from the front of a text.
+inline std::string_view takeLine(std::string_view &text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
 /// True if [offset, offset + size) lies in [0, limit); no overflow.
 inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;

@@ -1,12 +1,12 @@
 // The two tables, checked while they are read.
 #include "runtime/Data/BytePairs.h"
 #include "runtime/Core/Json.h"
+#include "runtime/Core/JsonEvents.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Utf8.h"
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 namespace dlc::runtime {
 namespace {
@@ -106,7 +106,7 @@ Result<std::vector<std::string>> readTokens(std::string_view text) {
   DLC_TRY(checkJsonDepth(text));
   std::vector<std::pair<std::string, uint64_t>> entries;
   VocabularyReader reader(entries);
-  if (!json::sax_parse(text, &reader))
+  if (!parseJson(text, reader))
     return reader.takeFailure();
   std::vector<std::string> tokens(entries.size());
   for (auto &[bytes, number] : entries) {
@@ -153,8 +153,7 @@ Result<std::unique_ptr<const BytePairs>> BytePairs::open(const std::string &voca
 Status BytePairs::readMerges(std::string_view text) {
   const ByteCharacters characters;
   for (uint32_t line = 1; !text.empty(); ++line) {
-    const std::string_view whole = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(whole.size() + 1, text.size()));
+    const std::string_view whole = takeLine(text);
     if (whole.empty() || (line == 1 && whole.starts_with("#version")))
       continue;
     const size_t space = whole.find(' ');

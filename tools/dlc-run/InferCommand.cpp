@@ -220,14 +220,12 @@ Result<std::vector<std::string>> readClassNames(const std::string &path, uint64_
   std::string_view rest(reinterpret_cast<const char *>(content.data()), content.size());
   std::vector<std::string> names;
   while (!rest.empty()) {
-    const size_t length = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, length);
+    std::string_view line = takeLine(rest);
     if (line.ends_with('\r'))
       line.remove_suffix(1);
     if (!isPrintableUtf8(line))
       return damaged(path, ":", names.size() + 1, ": '", excerpt(line), "' is no text in UTF-8");
     names.emplace_back(line);
-    rest.remove_prefix(std::min(length + 1, rest.size()));
   }
   if (names.size() != classes)
     return invalid(path, ": has ", names.size(), " lines, expected a name for each of ", classes,

@@ -43,11 +43,9 @@ Result<PictureFiles> readList(const std::string &path) {
   PictureFiles files{path, path.substr(0, path.rfind('/') + 1), {}, {}};
   std::string_view rest(reinterpret_cast<const char *>(content.data()), content.size());
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    const size_t length = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = withoutBlanksBehind(rest.substr(0, length));
+    const std::string_view line = withoutBlanksBehind(takeLine(rest));
     if (!line.empty())
       DLC_TRY_IN(readLine(line, files), path, ":", number);
-    rest.remove_prefix(std::min(length + 1, rest.size()));
   }
   if (files.labels.empty())
     return damaged(path, ": there are no samples in it");

@@ -56,8 +56,7 @@ Result<std::vector<ShardRecord>> readIndex(const std::string &path, uint64_t fil
   std::string_view rest(reinterpret_cast<const char *>(content.data()), content.size());
   std::vector<ShardRecord> records;
   for (uint64_t number = 1; !rest.empty(); ++number) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    std::string_view line = takeLine(rest);
     if (line.ends_with('\r'))
       line.remove_suffix(1);
     std::string_view offset = line.substr(std::min(line.find('\t'), line.size()));

@@ -27,12 +27,6 @@ private:
   std::string_view rest;
 };
 
-std::string_view takeLine(std::string_view &text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
-
 /// The picture among a sample's files.
 Status readLine(std::string_view line, uint64_t tarBytes, ShardRecord &record) {
   Words words(line);
