@@ -5,6 +5,7 @@
 
 #include "dlc/status.h"
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <string>

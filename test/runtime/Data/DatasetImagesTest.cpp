@@ -14,12 +14,6 @@ using namespace dlc::test;
 
 namespace {
 
-TransformList listOf(std::string_view text) {
-  Result<Augmentation> found = parseAugmentation(text);
-  EXPECT_TRUE(found.ok()) << found.status().message();
-  return found->train;
-}
-
 /// Images of random numbers, and labels.
 template <typename Number> struct RandomImages {
   std::vector<Number> numbers;

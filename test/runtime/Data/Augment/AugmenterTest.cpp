@@ -21,12 +21,6 @@ using namespace dlc::test;
 
 namespace {
 
-TransformList listOf(std::string_view text, Split split = Split::Train) {
-  Result<Augmentation> found = parseAugmentation(text);
-  EXPECT_TRUE(found.ok()) << found.status().message();
-  return split == Split::Train ? found->train : found->test;
-}
-
 template <typename Number> constexpr dlc_dtype dtypeOf = DLC_F32;
 template <> constexpr dlc_dtype dtypeOf<uint8_t> = DLC_U8;
 template <> constexpr dlc_dtype dtypeOf<double> = DLC_F64;

@@ -15,12 +15,6 @@ using namespace dlc::test;
 
 namespace {
 
-TransformList listOf(std::string_view text) {
-  Result<Augmentation> found = parseAugmentation(text);
-  EXPECT_TRUE(found.ok()) << found.status().message();
-  return found->train;
-}
-
 /// The integral of x^(alpha - 1) (1 - x)^(alpha - 1) up to x <= 1/2, in v = x^alpha by the midpoint
 /// rule.
 double betaBelow(double alpha, double x) {
