@@ -2,20 +2,20 @@
 """Everything that needs a real GPU, in runs of less than ten minutes: which library calls the machine takes, values of every kernel
 and library path against the CPU, LeNet trained on digits, times of steps and layers beside PyTorch's, compute-sanitizer.
 
-usage: scripts/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD] [--out DIR]   packs what the build made, and runs it
-       scripts/gpu-check.sh --pack FOLDER [--device cuda|simt] [--only WORD]               packs only: on a machine without a GPU
-       FOLDER/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD] [--out DIR]    runs the packed checks: needs python3
+usage: scripts/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD,...] [--out DIR]   packs what the build made, and runs it
+       scripts/gpu-check.sh --pack FOLDER [--device cuda|simt] [--only WORD,...]               packs only: on a machine without a GPU
+       FOLDER/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD,...] [--out DIR]    runs the packed checks: needs python3
 
 Run 1 is what is right: versions, what the libraries say to each call, values, training, accesses and races. Run 2 is how fast it
-is, with a table of each network's convolutions by the algorithm that ran them; PyTorch's times are last but one, LeNet's layers the
-last. --only takes the checks, or packs the models, whose name has WORD.
+is: steps, PyTorch's steps, layers, and a table of each network's convolutions by the algorithm that ran them. --only takes the
+checks, or packs the models, whose name has one of the words.
 --device simt rehearses it all on the CPU. The record, in bench/results or --out, is a line of JSON for each thing as soon as it is
 known: a run that is cut off at any point leaves a valid record.
 """
 import argparse
 import datetime
-import gzip
 import json
+import lzma
 import os
 import pathlib
 import shutil
@@ -75,6 +75,10 @@ def timed_models():
                     yield f"{name}-b{batch}-{algorithm}", source, f"-D N={batch} --conv-algorithm={algorithm}", False
 
 
+def has(name, words):
+    return any(word in name for word in words.split(","))
+
+
 def base_of(name):
     """The model whose CPU build a build is compared with."""
     for suffix in ("-apart", "-own", "-tf32", *TRANSFORMED):
@@ -105,7 +109,7 @@ def pack(folder, device, only):
     models = compared + (list(timed_models()) if device == "cuda" else [])
     large = {name for name, *_ in models} - {name for name, *_ in SMALL}
     for name, source, flags, cpu in models:
-        if only not in name:
+        if not has(name, only):
             continue
         targets = {f"{name}.cuda.so": "cuda:simt" if device == "simt" else "cuda:sm_90" if name in large else "cuda:sm_80,sm_90"}
         if cpu:
@@ -115,7 +119,7 @@ def pack(folder, device, only):
             if subprocess.run(command).returncode != 0:
                 sys.exit(f"gpu-check: cannot compile {source}")
     for module in (folder / "models").glob("*.so"):  # PTX is text, and the way to the machine narrow
-        (folder / "models" / f"{module.name}.gz").write_bytes(gzip.compress(module.read_bytes()))
+        (folder / "models" / f"{module.name}.xz").write_bytes(lzma.compress(module.read_bytes()))
         module.unlink()
     commit = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     (folder / "commit").write_text(commit.stdout.strip() or "unknown")
@@ -129,8 +133,8 @@ def pack(folder, device, only):
 
 
 def unpack():
-    for packed in (here / "models").glob("*.so.gz"):
-        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    for packed in (here / "models").glob("*.so.xz"):
+        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
         packed.unlink()
 
 
@@ -205,7 +209,7 @@ class Checks:
 
     def check(self, name, function, *arguments):
         """Runs a check and writes down how it went; what it gives is the detail."""
-        if self.only not in name:
+        if not has(name, self.only):
             return
         if self.left() <= 0:
             self.left_out(name, "no time left")
@@ -335,10 +339,10 @@ class Checks:
         names = [name for name in self.models() if self.model(base_of(name), "cpu").exists()]
         for name in sorted(names, key=lambda name: (name not in small, name)):
             few = self.device == "simt" and name.startswith(("lenet", "mlp", "alexnet", "vgg", "fcn"))
-            steps = "1" if few else "2" if name not in small else "3"
+            steps = "1" if few or name not in small else "3"
             self.check(f"values of {name}, each layer", self.parity, name, "--activations", "--steps", steps)
             if self.device == "cuda":
-                self.check(f"values of {name}, as a graph", self.parity, name, "--steps", "5")
+                self.check(f"values of {name}, as a graph", self.parity, name, "--steps", "5" if name in small else "2")
             if not name.endswith(("-own", *TRANSFORMED)):
                 self.check(f"values of {name}, no libraries", self.parity, name, "--no-libraries", "--steps", steps)
         for name in ("lenet", "lenet-own"):
@@ -380,14 +384,6 @@ class Checks:
         timed = timed or [name for suffix in ("", *TRANSFORMED) if self.model(name := f"lenet-small{suffix}").exists()]
         for name in timed:
             self.check(f"times of {name}", self.times, name)
-        for name in timed:
-            self.check(f"layers of {name}", self.layers, name)
-        for name in timed:
-            if not name.endswith(TRANSFORMED):
-                self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
-        for name, columns in self.measured.items():
-            if {"own", *TRANSFORMS} <= columns.keys():
-                self.check(f"algorithms of {name}", self.algorithms, name)
         for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", *(f"lenet-{algorithm}" for algorithm in TRANSFORMS)):
             if self.device == "cuda" and self.model(name).exists():
                 self.check(f"times of {name}", self.times, name)
@@ -396,6 +392,14 @@ class Checks:
             for network, batch in [("resnet50", 256), ("alexnet", 256), ("vgg16", 64), ("fcn", 16), ("lenet", 64)]:
                 for precision in ("f32", "tf32", "bf16"):
                     self.check(f"PyTorch eager {network} {batch}, {precision}", self.rivals, network, batch, precision)
+        for name in timed:
+            self.check(f"layers of {name}", self.layers, name)
+        for name in timed:
+            if not name.endswith(("-tf32", *TRANSFORMED)):
+                self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
+        for name, columns in self.measured.items():
+            if {"own", *TRANSFORMS} <= columns.keys():
+                self.check(f"algorithms of {name}", self.algorithms, name)
         for name in ("lenet", "lenet-own"):
             if self.device == "cuda" and self.model(name).exists():
                 self.check(f"layers of {name}", self.layers, name)
@@ -405,7 +409,7 @@ def main():
     parser = argparse.ArgumentParser(prog="gpu-check.sh", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cuda", "simt"), default="cuda")
     parser.add_argument("--run", default="1,2", help="1, 2 or both (default)")
-    parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument("--only", default="", metavar="WORD,...")
     parser.add_argument("--pack", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR")
     options = parser.parse_args()

@@ -72,13 +72,20 @@ bool roundsToTf32(const Plan &plan) {
       plan.calls, [](const dlc_library_call &call) { return call.math == DLC_MATH_TF32; });
 }
 
-/// What rounding both operands of its library call to TF32 adds to the square of a record's error:
-/// the roundings themselves, and the elements behind that take another branch for it.
+static bool roundsToTf32(const Plan &plan, const dlc_record &record) {
+  return record.kind == DLC_RECORD_LIBRARY && plan.calls[record.index].math == DLC_MATH_TF32;
+}
+
+/// What rounding both operands to TF32 adds to the square of the error of what a library call makes.
+static double tf32Square(const Plan &plan, const dlc_record &record) {
+  constexpr double roundoff = 0x1p-11;
+  return roundsToTf32(plan, record) ? 2 * roundoff * roundoff : 0;
+}
+
+/// The same, and what the elements behind it add that take another branch for it.
 static double tf32Error(const Plan &plan, const dlc_record &record) {
-  constexpr double roundoff = 0x1p-11, branches = roundoff / 64;
-  const bool rounds =
-      record.kind == DLC_RECORD_LIBRARY && plan.calls[record.index].math == DLC_MATH_TF32;
-  return rounds ? 2 * roundoff * roundoff + branches : 0;
+  constexpr double branches = 0x1p-11 / 64;
+  return roundsToTf32(plan, record) ? tf32Square(plan, record) + branches : 0;
 }
 
 double ownError(const Plan &plan, const EntryInfo &entry) {
@@ -139,8 +146,9 @@ bool Roundings::move(uint32_t record, const dlc_argument &argument, std::span<st
   const bool isSingle = argument.dtype == DLC_F32;
   if ((!isSingle && argument.dtype != DLC_F64) || terms[record - entry.records.first] == 0)
     return false;
-  const double size =
-      multiple * roundoffOf(plan, plan.records[record]) * std::sqrt(termsBehind(record, argument));
+  const dlc_record &writer = plan.records[record];
+  const double square = std::pow(roundoffOf(plan, writer), 2) * termsBehind(record, argument);
+  const double size = multiple * std::sqrt(square + tf32Square(plan, writer));
   isSingle ? moveEach<float>(written, size, seed, record)
            : moveEach<double>(written, size, seed, record);
   return true;
