@@ -2,13 +2,13 @@
 """Everything that needs a real GPU, in runs of less than ten minutes: which library calls the machine takes, values of every kernel
 and library path against the CPU, LeNet trained on digits, times of steps and layers beside PyTorch's, compute-sanitizer.
 
-usage: scripts/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD,...] [--out DIR]   packs what the build made, and runs it
-       scripts/gpu-check.sh --pack FOLDER [--device cuda|simt] [--only WORD,...]               packs only: on a machine without a GPU
-       FOLDER/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD,...] [--out DIR]    runs the packed checks: needs python3
+usage: scripts/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD]... [--out DIR]   packs what the build made, and runs it
+       scripts/gpu-check.sh --pack FOLDER [--device cuda|simt] [--only WORD]...               packs only: on a machine without a GPU
+       FOLDER/gpu-check.sh [--device cuda|simt] [--run N,...] [--only WORD]... [--out DIR]    runs the packed checks: needs python3
 
 Run 1 is what is right: versions, what the libraries say to each call, values, training, accesses and races. Run 2 is how fast it
 is: steps, PyTorch's steps, layers, and a table of each network's convolutions by the algorithm that ran them. --only takes the
-checks, or packs the models, whose name has one of the words.
+checks, or packs the models, whose name has the word, or one of the words.
 --device simt rehearses it all on the CPU. The record, in bench/results or --out, is a line of JSON for each thing as soon as it is
 known: a run that is cut off at any point leaves a valid record.
 """
@@ -28,9 +28,9 @@ here = pathlib.Path(__file__).resolve().parent
 RUN_SECONDS = 540  # no check of a run begins later
 MOST_MIB = 64
 
-# Algorithms of our own that transform tiles: a build NAME-ALGORITHM each.
-TRANSFORMS = ("winograd", "fft")
-TRANSFORMED = tuple(f"-{name}" for name in TRANSFORMS)
+# Algorithms of convolutions: a build NAME-ALGORITHM each, beside that of the algorithms which dlc chooses.
+ALGORITHMS = ("library", "gemm", "winograd", "fft")
+FORCED = tuple(f"-{name}" for name in ALGORITHMS)
 # Name, source, flags of dlc, and whether the CPU's build is packed too, to compare. Every kernel of a library call has one of ours
 # beside it, so --no-libraries checks those; NAME-own are built without the libraries, which fuses more.
 SMALL = [
@@ -38,9 +38,9 @@ SMALL = [
     ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-fuse-product-gradients", False),
     ("lenet-own", "examples/lenet/lenet.dl", "--gemm=own --conv-algorithm=own", False),
     ("lenet-tf32", "examples/lenet/lenet.dl", "--math=tf32", False),
-    *((f"lenet-{name}", "examples/lenet/lenet.dl", f"--conv-algorithm={name}", False) for name in TRANSFORMS),
+    *((f"lenet-{name}", "examples/lenet/lenet.dl", f"--conv-algorithm={name}", False) for name in ALGORITHMS),
     ("lenet-small", "examples/lenet/lenet.dl", "-D N=2", True),
-    *((f"lenet-small-{name}", "examples/lenet/lenet.dl", f"-D N=2 --conv-algorithm={name}", False) for name in TRANSFORMS),
+    *((f"lenet-small-{name}", "examples/lenet/lenet.dl", f"-D N=2 --conv-algorithm={name}", False) for name in ALGORITHMS),
     ("mlp-small", "examples/mlp/mlp.dl", "-D N=4", True),
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
@@ -51,7 +51,7 @@ SMALL = [
 NETWORKS = {"alexnet": ("bench/gpu/alexnet.dl", [256]), "vgg16": ("bench/gpu/vgg16.dl", [64]),
             "resnet50": ("examples/resnet50/resnet50.dl", [64, 256]), "fcn": ("bench/gpu/fcn.dl", [16])}
 MATHS = {"": "", "-tf32": "--math=tf32"}
-# Those whose convolutions of stride 1 are most of the work are timed with transforms, too.
+# Those whose convolutions are most of the work are timed with each algorithm, too.
 LARGE = {"alexnet-b256", "vgg16-b64", "resnet50-b64"}
 
 
@@ -71,17 +71,17 @@ def timed_models():
             for suffix, flags in MATHS.items():
                 yield f"{name}-b{batch}{suffix}", source, f"-D N={batch} {flags}", False
             if f"{name}-b{batch}" in LARGE:
-                for algorithm in TRANSFORMS:
+                for algorithm in ALGORITHMS:
                     yield f"{name}-b{batch}-{algorithm}", source, f"-D N={batch} --conv-algorithm={algorithm}", False
 
 
 def has(name, words):
-    return any(word in name for word in words.split(","))
+    return not words or any(word in name for word in words)
 
 
 def base_of(name):
     """The model whose CPU build a build is compared with."""
-    for suffix in ("-apart", "-own", "-tf32", *TRANSFORMED):
+    for suffix in ("-apart", "-own", "-tf32", *FORCED):
         name = name.removesuffix(suffix)
     return name
 
@@ -285,9 +285,9 @@ class Checks:
     def layers(self, name, *flags):
         line = self.bench(name, "--no-cuda-graph", "--layers", *flags)
         network, _, last = name.rpartition("-")
-        transformed = last in TRANSFORMS
-        algorithm = last if transformed else "own" if flags else "library"
-        self.measured.setdefault(network if transformed else name, {})[algorithm] = line["layers"]
+        forced = last in ALGORITHMS
+        algorithm = last if forced else "own" if flags else "chosen"
+        self.measured.setdefault(network if forced else name, {})[algorithm] = line["layers"]
         top = sorted(line["layers"], key=lambda layer: -layer["ms"])[:3]
         return "slowest: " + ", ".join(f"{layer['name']} {layer['ms']:.3f} ms" for layer in top)
 
@@ -343,7 +343,7 @@ class Checks:
             self.check(f"values of {name}, each layer", self.parity, name, "--activations", "--steps", steps)
             if self.device == "cuda":
                 self.check(f"values of {name}, as a graph", self.parity, name, "--steps", "5" if name in small else "2")
-            if not name.endswith(("-own", *TRANSFORMED)):
+            if not name.endswith(("-own", *FORCED)):
                 self.check(f"values of {name}, no libraries", self.parity, name, "--no-libraries", "--steps", steps)
         for name in ("lenet", "lenet-own"):
             if name in names:
@@ -369,7 +369,7 @@ class Checks:
                 self.sanitized("memcheck", "device")
             except Failed as failure:
                 self.sanitizer, why = None, f"compute-sanitizer cannot work here: {failure}"
-        own = [(f"lenet-small{suffix}", ["--no-libraries"]) for suffix in ("", *TRANSFORMED)] + [("kernels-own", [])]
+        own = [(f"lenet-small{suffix}", ["--no-libraries"]) for suffix in ("", *FORCED)] + [("kernels-own", [])]
         wanted = [(tool, name, flags) for name, flags in own
                   for tool in ("memcheck", "racecheck", "initcheck", "synccheck")] + [("memcheck", name, []) for name in ("lenet-small", "kernels", "linear")]
         for tool, name, flags in wanted:
@@ -381,10 +381,10 @@ class Checks:
     def run2(self):
         """How fast it is."""
         timed = [name for name, *_ in timed_models() if self.model(name).exists()]
-        timed = timed or [name for suffix in ("", *TRANSFORMED) if self.model(name := f"lenet-small{suffix}").exists()]
+        timed = timed or [name for suffix in ("", *FORCED) if self.model(name := f"lenet-small{suffix}").exists()]
         for name in timed:
             self.check(f"times of {name}", self.times, name)
-        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", *(f"lenet-{algorithm}" for algorithm in TRANSFORMS)):
+        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", *(f"lenet-{algorithm}" for algorithm in ALGORITHMS)):
             if self.device == "cuda" and self.model(name).exists():
                 self.check(f"times of {name}", self.times, name)
                 self.check(f"times of {name}, without a graph", self.times, name, "--no-cuda-graph")
@@ -395,10 +395,10 @@ class Checks:
         for name in timed:
             self.check(f"layers of {name}", self.layers, name)
         for name in timed:
-            if not name.endswith(("-tf32", *TRANSFORMED)):
+            if not name.endswith(("-tf32", *FORCED)):
                 self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
         for name, columns in self.measured.items():
-            if {"own", *TRANSFORMS} <= columns.keys():
+            if {"own", *ALGORITHMS} <= columns.keys():
                 self.check(f"algorithms of {name}", self.algorithms, name)
         for name in ("lenet", "lenet-own"):
             if self.device == "cuda" and self.model(name).exists():
@@ -409,7 +409,7 @@ def main():
     parser = argparse.ArgumentParser(prog="gpu-check.sh", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cuda", "simt"), default="cuda")
     parser.add_argument("--run", default="1,2", help="1, 2 or both (default)")
-    parser.add_argument("--only", default="", metavar="WORD,...")
+    parser.add_argument("--only", action="append", metavar="WORD")
     parser.add_argument("--pack", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR")
     options = parser.parse_args()
@@ -420,7 +420,7 @@ def main():
         folder = options.pack or here.parent / "build/gpu-check"
         if not options.pack:
             shutil.rmtree(folder, ignore_errors=True)
-        pack(folder, options.device, options.only if options.pack else "")
+        pack(folder, options.device, options.only if options.pack else None)
         if options.pack:
             return
         arguments = [a for a in sys.argv[1:]] + ([] if options.out else ["--out", str(here.parent / "bench/results")])

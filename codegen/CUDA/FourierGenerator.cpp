@@ -35,6 +35,7 @@ private:
     std::string refusal = fourierRefusal(form.geometry.threeAxes(), form.geometry.groups);
     return refusal.empty() && target.strict ? spreadsRefusal.str() : refusal;
   }
+  bool dividesK() const override { return false; }
   SmallVector<TileNumbers> tiles(const dl::ConvolutionForm &form,
                                  const CudaTarget &target) const override;
   TileNumbers numbersOf(const dl::ConvolutionForm &form, int64_t high, int64_t wide) const override;
@@ -57,12 +58,17 @@ static int64_t lanesOf(FourierTile tile) {
   return lanes;
 }
 
+/// On the way back, threads wait for the numbers of a hundred products each: an H100 takes as long
+/// as for so many times the operations.
+static const double waiting = 8;
+
 TileNumbers FourierGenerator::numbersOf(const dl::ConvolutionForm &form, int64_t high,
                                         int64_t wide) const {
   const FourierTile tile = tileOf(form, high, wide);
   const double pixels = double(tile.high * tile.wide), flops = 2.5 * pixels * std::log2(pixels);
-  return {high,  wide, 3 * tile.points() - 2 * tile.realPoints(), lanesOf(tile), flops,
-          flops, flops};
+  return {high,       wide,           3 * tile.points() - 2 * tile.realPoints(),
+          /*taps=*/1, lanesOf(tile),  flops,
+          flops,      waiting * flops};
 }
 
 /// Of all sizes the one whose products are estimated to take the least time, with what they read

@@ -15,8 +15,8 @@ llvm::ArrayRef<const CudaGenerator *> dlc::codegen::cudaGenerators() {
       createCudaMultiTensorGenerator(), createCudaSumRowsGenerator(),
       createCudaUpdateRowsGenerator(),  createCudaAttentionGenerator(),
       createCudaProductGenerator(),     createCudaWinogradGenerator(),
-      createCudaFourierGenerator(),     createLibraryGenerator(),
-      createCudaElementsGenerator()};
+      createCudaFourierGenerator(),     createCudaPatchesGenerator(),
+      createLibraryGenerator(),         createCudaElementsGenerator()};
   static const auto pointers = [] {
     std::array<const CudaGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

@@ -25,6 +25,7 @@ std::unique_ptr<CudaGenerator> createCudaAttentionGenerator();
 std::unique_ptr<CudaGenerator> createCudaProductGenerator();
 std::unique_ptr<TileProductGenerator> createCudaWinogradGenerator();
 std::unique_ptr<TileProductGenerator> createCudaFourierGenerator();
+std::unique_ptr<TileProductGenerator> createCudaPatchesGenerator();
 std::unique_ptr<CudaGenerator> createLibraryGenerator();
 std::unique_ptr<CudaGenerator> createCudaElementsGenerator();
 
@@ -38,9 +39,9 @@ std::string cudaRefusal(const KernelSpec &spec);
 /// convolution reads is brought into the library's order anyway, and computed on that way.
 bool libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target);
 
-/// Why Winograd's or Fourier transforms are not offered for the spec, a convolution, within any
-/// workspace.
-std::string cudaTransformRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
+/// Why an algorithm that cudaHasAlgorithm knows is not offered for the spec, a convolution, within
+/// any workspace.
+std::string cudaAlgorithmRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
                                  const CudaTarget &target);
 
 /// Blocks of a grid over `elements`.

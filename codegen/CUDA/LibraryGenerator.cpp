@@ -27,7 +27,8 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 static const uint32_t threads = 256, partsThreads = 128;
-static const uint64_t productWorkspace = 4 << 20;
+/// As NVIDIA recommends for Hopper: with less, products of few rows are slow.
+static const uint64_t productWorkspace = 32 << 20;
 /// Of a convolution, where the user sets no limit.
 static const uint64_t convolutionWorkspace = 16 << 20;
 
@@ -73,10 +74,29 @@ private:
 // Time
 //===------------------------------------------------------------------------------------------===//
 
+// What cuBLASLt 13.1 and cuDNN 9.14 reach of an H100's 67 and 495 TFLOP/s in the layers of AlexNet,
+// VGG16 and ResNet-50: bench/results/2026-11-26-gpu-check-cuda-run2.jsonl.
+static const double strictRate = 4e13, tensorCoreRate = 2e14;
+
 double codegen::callSeconds(double flops, double bytes, dlc_math math) {
-  // What cuDNN and cuBLASLt reach of an H200's 67 and 495 TFLOP/s on problems of usual size.
-  const double strictRate = 4e13, tensorCoreRate = 2e14;
   return gpuSeconds(bytes, 0, 1) + flops / (math == DLC_MATH_TF32 ? tensorCoreRate : strictRate);
+}
+
+/// Of cuDNN.
+static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &g, dlc_math math) {
+  const bool backward = op != DLC_CALL_CONVOLUTION, ofFilter = op == DLC_CALL_BACKWARD_FILTER;
+  // Tensor cores take channels by fours, and no engine without them knows images.
+  if (g.channels < 4)
+    return ofFilter ? 8e12 : 1.7e13;
+  if (math == DLC_MATH_TF32)
+    return tensorCoreRate;
+  auto all = [&](int64_t dl::WindowAxis::*number) {
+    return llvm::all_of(g.axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
+  };
+  double rate = ofFilter ? 1.8e13 : backward ? 2.4e13 : 3e13;
+  if (backward && all(&dl::WindowAxis::kernel))
+    rate = ofFilter ? 1e13 : 1.8e13;
+  return backward && !all(&dl::WindowAxis::stride) ? rate / 2 : rate;
 }
 
 /// Of a launch that moves elements to the workspace or from there.
@@ -489,7 +509,8 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   candidate.parameters = std::move(places);
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
-  candidate.cost += callSeconds(c.geometry.flops(), spec.bytes(), target.math);
+  candidate.cost += gpuSeconds(spec.bytes(), 0, 1) +
+                    c.geometry.flops() / convolutionRate(c.op, c.geometry, target.math);
   if (!epilogue) {
     candidate.phases.push_back(
         movingPhase(c.result, movedBytes(c.result.elements()), leavesInOrder(spec, c.result)));
@@ -594,7 +615,7 @@ SmallVector<Candidate> LibraryGenerator::schedules(const KernelSpec &spec,
   auto matmul = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
   if (matmul && libraryReadsStored(matmul, target))
     candidate = scheduleProduct(spec, target, matmul);
-  else if (spec.anchor() == Anchor::Convolution && target.convolution == Provider::Library)
+  else if (spec.anchor() == Anchor::Convolution && target.convolution != Provider::Own)
     candidate = scheduleConvolution(spec, target);
   if (!candidate)
     return {};

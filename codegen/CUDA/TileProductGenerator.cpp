@@ -12,7 +12,8 @@ using Direction = dl::ConvolutionForm::Direction;
 // Tiles
 //===------------------------------------------------------------------------------------------===//
 
-TiledConvolution::TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers)
+TiledConvolution::TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers,
+                                   int64_t parts)
     : numbers(numbers), direction(form.direction), batch(form.geometry.batch) {
   const dl::ConvolutionGeometry &g = form.geometry;
   const auto plane =
@@ -20,15 +21,15 @@ TiledConvolution::TiledConvolution(const dl::ConvolutionForm &form, const TileNu
   tilesHigh = llvm::divideCeil(g.threeAxes()[1].*plane, numbers.high);
   tilesWide = llvm::divideCeil(g.threeAxes()[2].*plane, numbers.wide);
   // gemm.cuh reads both operands by quads.
-  const int64_t tiles = llvm::alignTo(resultsOfChannel(), 4);
+  const int64_t tiles = llvm::alignTo(resultsOfChannel(), 4 * parts);
   if (direction == Direction::BackwardFilter) {
     left = {g.filters, tiles};
-    right = {g.channels, tiles};
-    product = {numbers.products, g.filters, g.channels, tiles};
+    right = {g.channels * numbers.taps, tiles};
+    product = {numbers.products, left.rows, right.rows, tiles};
     return;
   }
   const bool forward = direction == Direction::Forward;
-  const int64_t sources = forward ? g.channels : g.filters,
+  const int64_t sources = (forward ? g.channels : g.filters) * numbers.taps,
                 targets = llvm::alignTo(forward ? g.filters : g.channels, 4);
   left = {sources, targets};
   right = {sources, tiles};
@@ -54,9 +55,11 @@ static std::optional<PartialTotals> totalsOf(const KernelSpec &spec,
 /// Operations on what the first transforms read.
 static double readOperations(const dl::ConvolutionForm &form, const TiledConvolution &tiled) {
   const std::array<dl::WindowAxis, 3> axes = form.geometry.threeAxes();
-  const int64_t high = tiled.numbers.high, wide = tiled.numbers.wide,
-                taps = axes[1].kernel * axes[2].kernel,
-                pixels = (high + axes[1].kernel - 1) * (wide + axes[2].kernel - 1);
+  // A patch is read as it is, a pixel a place.
+  const bool plain = tiled.numbers.products == 1;
+  const int64_t high = plain ? 1 : tiled.numbers.high, wide = plain ? 1 : tiled.numbers.wide,
+                taps = plain ? 1 : axes[1].kernel * axes[2].kernel,
+                pixels = plain ? 1 : (high + axes[1].kernel - 1) * (wide + axes[2].kernel - 1);
   auto operations = [](const TiledConvolution::Operand &operand, int64_t elements, Value value) {
     return double(operand.places() * elements) * readingOperations(value);
   };
@@ -119,7 +122,6 @@ Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
   };
   Candidate candidate;
   candidate.algorithm = algorithm;
-  candidate.unproven = true;
   candidate.schedule = llvm::formatv(
       "{0} tile {1}x{2}", dl::stringifyConvolutionAlgorithm(algorithm), numbers.high, numbers.wide);
   candidate.workspaceBytes = sizeof(float) * tiled.end(split);
@@ -158,29 +160,44 @@ Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec,
   return candidate;
 }
 
-/// With cuBLASLt.
-Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec,
-                                                const TiledConvolution &tiled) const {
+/// So many that cuBLASLt's tiles, of 128 x 64 at their best, go round a GPU twice.
+int64_t TileProductGenerator::partsOfK(const TiledConvolution &tiled) const {
+  const int64_t blocks = 2 * 132, leastK = 512;
+  if (tiled.direction != Direction::BackwardFilter || !dividesK())
+    return 1;
   const ProductExtents &p = tiled.product;
-  Candidate candidate = scheduleTransforms(spec, tiled, /*split=*/1);
+  const int64_t tiles = p.batch * llvm::divideCeil(p.m, 128) * llvm::divideCeil(p.n, 64);
+  return std::max<int64_t>(1, std::min<int64_t>(llvm::divideCeil(blocks, tiles), p.k / leastK));
+}
+
+/// With cuBLASLt, in parts of k.
+Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const CudaTarget &target,
+                                                const TiledConvolution &tiled,
+                                                int64_t parts) const {
+  ProductExtents p = tiled.product;
+  p.batch *= parts;
+  p.k /= parts;
+  Candidate candidate = scheduleTransforms(spec, tiled, parts);
   const bool alongK = tiled.direction == Direction::BackwardFilter;
-  LibraryCall library =
-      productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, DLC_MATH_STRICT);
+  const dlc_math math = productMath(target);
+  LibraryCall library = productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, math);
   const unsigned buffer = spec.operandTypes().size() + spec.resultTypes().size();
   auto piece = [&](int64_t at, int64_t elements) {
     return BufferPiece{buffer, sizeof(float) * at, sizeof(float) * elements};
   };
   library.arguments = {piece(0, p.batch * p.m * p.n),
-                       piece(tiled.leftAt(1), p.batch * p.m * p.k),
-                       piece(tiled.rightAt(1), p.batch * p.k * p.n),
+                       piece(tiled.leftAt(parts), p.batch * p.m * p.k),
+                       piece(tiled.rightAt(parts), p.batch * p.k * p.n),
                        {buffer, llvm::alignTo(candidate.workspaceBytes, DLC_ALIGNMENT),
                         library.call.workspace_bytes}};
   candidate.workspaceBytes = library.arguments.back().offset + library.call.workspace_bytes;
-  candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, 1};
+  candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, parts};
   candidate.schedule += ", product cuBLASLt";
+  if (parts > 1)
+    candidate.schedule += " in " + std::to_string(parts) + " parts of k";
   candidate.phases[1] = {1, 0, 0, std::make_shared<LibraryCall>(library)};
   candidate.cost +=
-      callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(1), DLC_MATH_STRICT);
+      callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(parts), math);
   return candidate;
 }
 
@@ -202,8 +219,12 @@ SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
     Candidate own = scheduleOwn(spec, tiled);
     if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger(), more))
       all.push_back(std::move(own));
-    if (target.gemm == Provider::Library && tiled.fitsWorkspace(1, more))
-      all.push_back(scheduleLibrary(spec, tiled));
+    if (target.gemm != Provider::Library)
+      continue;
+    const int64_t parts = partsOfK(tiled);
+    const TiledConvolution divided(form, numbers, parts);
+    if (divided.fitsWorkspace(parts, more))
+      all.push_back(scheduleLibrary(spec, target, divided, parts));
   }
   return all;
 }
@@ -219,8 +240,10 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
   const ProductTile *tile =
       parameters.size() > 3 ? &productTiles()[*parameters[3].getAsInteger()] : nullptr;
   const auto convolution = dl::ConvolutionForm::get(spec.anchorOp());
-  const TiledConvolution tiled(convolution, numbersOf(convolution, *parameters[0].getAsInteger(),
-                                                      *parameters[1].getAsInteger()));
+  const int64_t parts = tile ? 1 : split;
+  const TiledConvolution tiled(
+      convolution,
+      numbersOf(convolution, *parameters[0].getAsInteger(), *parameters[1].getAsInteger()), parts);
   const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
   SmallVector<StringRef> skeletons = {"axis", "tiles"};
   if (totals)
@@ -246,6 +269,7 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
         {"LEFT_AT", tiled.leftAt(split)},
         {"RIGHT_AT", tiled.rightAt(split)},
         {"LEFT_BLOCKS", int64_t(blocksFor(tiled.left.places(), tiled.numbers.lanes))},
+        {"K_PARTS", parts},
         {"LANES", tiled.numbers.lanes},
         {"THREADS", threads}})
     text.constant(name, value);
@@ -275,9 +299,11 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
   return text;
 }
 
-std::string codegen::cudaTransformRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
+std::string codegen::cudaAlgorithmRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
                                           const CudaTarget &target) {
-  return (algorithm == ConvolutionAlgorithm::FFT ? createCudaFourierGenerator()
-                                                 : createCudaWinogradGenerator())
-      ->refusal(spec, target);
+  std::unique_ptr<TileProductGenerator> generator =
+      algorithm == ConvolutionAlgorithm::FFT        ? createCudaFourierGenerator()
+      : algorithm == ConvolutionAlgorithm::Winograd ? createCudaWinogradGenerator()
+                                                    : createCudaPatchesGenerator();
+  return generator->refusal(spec, target);
 }

@@ -1,16 +1,16 @@
 //===- TileProductGenerator.h - convolutions as products of transformed tiles -------*- C++ -*-===//
 //
-// Winograd's minimal filtering and Fourier transforms: float32, any body before and behind the
-// convolution, in all three directions, stride and dilation 1, one group. Three launches, see
-// tiles.cuh: tiles and filters become numbers in the workspace, each number has a matrix product of
-// its own, and what that gives becomes pixels, with the epilogue. One fused kernel would need no
-// workspace, but a block's shared memory holds the numbers of large tiles for too few tiles and
-// channels at once to multiply them well.
+// Winograd's minimal filtering, Fourier transforms and plain patches: float32, any body before and
+// behind the convolution, in all three directions, one group, the first two with stride and
+// dilation 1. Three launches, see tiles.cuh: tiles and filters become numbers in the workspace,
+// each number has a matrix product of its own, and what that gives becomes pixels, with the
+// epilogue. One fused kernel would need no workspace, but a block's shared memory holds the numbers
+// of large tiles for too few tiles and channels at once to multiply them well.
 //
-// The products are cuBLASLt's, always in strict float32, where the user wants its products, and our
-// own: of gemm.cuh's tiles and parts of k those that are estimated to be the fastest.
-//
-// No estimate here has been held against a GPU's clock: candidates are unproven.
+// The products are cuBLASLt's where the user wants its products, and our own: of gemm.cuh's tiles
+// and parts of k those that are estimated to be the fastest. cuBLASLt does not divide a long k
+// among the multiprocessors that few tiles leave idle (H100, 36 products of 64 x 64: 10 TFLOP/s),
+// so its operands lie in parts of k, each a product of its own.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CUDA_TILEPRODUCTGENERATOR_H
@@ -27,6 +27,7 @@ namespace dlc::codegen {
 struct TileNumbers {
   int64_t high, wide; ///< outputs of a tile
   int64_t products;   ///< numbers that a tile or a filter becomes, each multiplied apart
+  int64_t taps;       ///< of a channel that are summed like channels; else 1
   int64_t lanes;      ///< tiles or filters that a block of threads transforms
   /// Of a transform to the products, and from them: those of the left operand, of the right one, of
   /// the result.
@@ -36,7 +37,8 @@ struct TileNumbers {
 /// A convolution cut into tiles. Forward the left operand is the filter and the right one the
 /// image, backward the gradients take their part as in tiles.cuh.
 struct TiledConvolution {
-  TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers);
+  /// `parts`: of a long k, for a library.
+  TiledConvolution(const dl::ConvolutionForm &form, const TileNumbers &numbers, int64_t parts = 1);
 
   /// In the workspace, in elements: sums, numbers of both operands, and what is behind them.
   int64_t leftAt(int64_t split) const {
@@ -71,7 +73,7 @@ struct TiledConvolution {
   dl::ConvolutionForm::Direction direction;
   int64_t batch, tilesHigh, tilesWide;
   Operand left, right;
-  ProductExtents product; ///< its batch is numbers.products
+  ProductExtents product; ///< its batch is numbers.products, its k all of it
 };
 
 class TileProductGenerator : public TextGenerator {
@@ -99,16 +101,22 @@ protected:
   /// Tiles of high x wide outputs.
   virtual TileNumbers numbersOf(const dl::ConvolutionForm &form, int64_t high,
                                 int64_t wide) const = 0;
+  /// Whether a filter's gradient may be multiplied in parts of k.
+  virtual bool dividesK() const { return true; }
+  /// What a library may do to the products' operands.
+  virtual dlc_math productMath(const CudaTarget &target) const { return DLC_MATH_STRICT; }
   /// What the skeleton asks of Problem besides tiles.cuh.
   virtual void addTransforms(KernelText &text, const dl::ConvolutionForm &form,
                              const TileNumbers &numbers) const = 0;
 
 private:
   std::string refusal(const dl::ConvolutionForm &form, const CudaTarget &target) const;
+  int64_t partsOfK(const TiledConvolution &tiled) const;
   Candidate scheduleTransforms(const KernelSpec &spec, const TiledConvolution &tiled,
                                int64_t split) const;
   Candidate scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled) const;
-  Candidate scheduleLibrary(const KernelSpec &spec, const TiledConvolution &tiled) const;
+  Candidate scheduleLibrary(const KernelSpec &spec, const CudaTarget &target,
+                            const TiledConvolution &tiled, int64_t parts) const;
 
   ConvolutionAlgorithm algorithm;
   llvm::StringRef skeleton;

@@ -74,6 +74,7 @@ TileNumbers WinogradGenerator::numbersOf(const dl::ConvolutionForm &form, int64_
   return {high,
           wide,
           transforms.high.points() * transforms.wide.points(),
+          /*taps=*/1,
           threads,
           transforms.left().operations(),
           transforms.right().operations(),

@@ -58,8 +58,8 @@ struct CpuTarget {
   static llvm::Expected<CpuTarget> get(llvm::StringRef name);
 };
 
-/// Whose code computes a product or a convolution on CUDA.
-enum class Provider { Library, Own };
+/// Whose code computes a product or a convolution on CUDA: the faster one's, by estimates.
+enum class Provider { Faster, Library, Own };
 
 /// One of cuDNN's engines.
 struct LibraryEngine {
@@ -72,7 +72,7 @@ struct CudaTarget {
   /// 80 for sm_80: a cubin each, and PTX for the lowest; ascending. May be empty with `simt`.
   llvm::SmallVector<unsigned> architectures;
   bool simt = false; ///< the kernels once more as native code, for the SIMT device
-  Provider gemm = Provider::Library, convolution = Provider::Library;
+  Provider gemm = Provider::Library, convolution = Provider::Faster;
   /// What libraries may do to their operands. Our own kernels always compute in float32.
   dlc_math math = DLC_MATH_STRICT;
   /// For each convolution that our own kernels can run so and that asks for none itself: what
@@ -89,17 +89,15 @@ struct CudaTarget {
 
   /// Whether convolutions want their tensors with channels innermost. Tensor cores do; cuDNN's
   /// engines for strict float32 want them first, and turn others in a workspace of their size.
-  bool wantsChannelsLast() const {
-    return convolution == Provider::Library && math == DLC_MATH_TF32;
-  }
+  bool wantsChannelsLast() const { return convolution != Provider::Own && math == DLC_MATH_TF32; }
 
   /// "sm_80,sm_90,simt"; fails with a message for anything else.
   static llvm::Expected<CudaTarget> get(llvm::StringRef names);
 };
 
-/// Whether CUDA has kernels for the algorithm: for those that transform tiles.
+/// Whether CUDA has kernels for the algorithm.
 inline bool cudaHasAlgorithm(ConvolutionAlgorithm algorithm) {
-  return algorithm == ConvolutionAlgorithm::Winograd || algorithm == ConvolutionAlgorithm::FFT;
+  return algorithm != ConvolutionAlgorithm::Heuristic && algorithm != ConvolutionAlgorithm::Direct;
 }
 
 using Target = std::variant<CpuTarget, CudaTarget>;
@@ -176,11 +174,8 @@ struct Candidate {
   /// Of a convolution on the CPU whose result has blocks of channels: into how many pieces its
   /// tasks divide the pixels of a channel. Of a product with totals behind it: its tasks.
   int64_t bandPieces = 0;
-  /// Of a convolution on the CPU; on CUDA that of our own transforms.
+  /// Of a convolution on the CPU; on CUDA where it is one that cudaHasAlgorithm knows.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
-  /// `cost` has not been held against the clock enough to choose by: for those who ask for the
-  /// algorithm, and for `dlc tune`, which times all.
-  bool unproven = false;
   /// Plain loops, for what no other generator takes.
   bool isSlow = false;
   float handicap = 0; ///< the part of `cost` that only keeps it behind all others

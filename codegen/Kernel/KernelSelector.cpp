@@ -103,6 +103,16 @@ static bool callsLibrary(const Candidate &candidate) {
   return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
 }
 
+/// On CUDA, for those who name whose convolutions they want: takes out our own that have
+/// algorithms.
+static void dropAlgorithms(std::vector<GeneratedCandidate> &all) {
+  auto isPlain = [](const GeneratedCandidate &one) {
+    return !one.candidate.algorithm && !one.candidate.isSlow;
+  };
+  if (llvm::any_of(all, isPlain))
+    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !isPlain(one); });
+}
+
 /// What makes equal text equal code: the sources of what makes it, and for the CPU all of the
 /// target; a CUDA kernel's text does not know the architectures that it is compiled for.
 static std::string identityOf(const Target &target) {
@@ -162,9 +172,12 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
     cpu ? keepWithin(all, *limit) : dropLarger(all, *limit);
   offer.lacksWorkspace = wasThere && !hasWanted();
   keepAlgorithm(all, wanted);
+  if (!cpu && wanted == ConvolutionAlgorithm::Heuristic &&
+      std::get<CudaTarget>(generatedFor).convolution != Provider::Faster)
+    dropAlgorithms(all);
   auto rank = [](const GeneratedCandidate &one) {
-    return std::tuple(one.candidate.unproven, !callsLibrary(one.candidate), one.candidate.cost,
-                      one.generator->name(), StringRef(one.candidate.schedule));
+    return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
+                      StringRef(one.candidate.schedule));
   };
   llvm::sort(all, [&](const GeneratedCandidate &a, const GeneratedCandidate &b) {
     return rank(a) < rank(b);

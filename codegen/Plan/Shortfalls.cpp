@@ -45,7 +45,7 @@ static std::string algorithmRefusal(const KernelSpec &spec, ConvolutionAlgorithm
     return "it needs more workspace than it may have";
   if (offer.candidates.front().candidate.algorithm == wanted)
     return "";
-  return cuda ? cudaTransformRefusal(spec, wanted, *cuda)
+  return cuda ? cudaAlgorithmRefusal(spec, wanted, *cuda)
               : convolutionRefusal(spec, wanted, std::get<CpuTarget>(target));
 }
 

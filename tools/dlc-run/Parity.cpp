@@ -76,7 +76,8 @@ static bool roundsToTf32(const Plan &plan, const dlc_record &record) {
   return record.kind == DLC_RECORD_LIBRARY && plan.calls[record.index].math == DLC_MATH_TF32;
 }
 
-/// What rounding both operands to TF32 adds to the square of the error of what a library call makes.
+/// What rounding both operands to TF32 adds to the square of the error of what a library call
+/// makes.
 static double tf32Square(const Plan &plan, const dlc_record &record) {
   constexpr double roundoff = 0x1p-11;
   return roundsToTf32(plan, record) ? 2 * roundoff * roundoff : 0;

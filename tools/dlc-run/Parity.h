@@ -16,11 +16,11 @@
 // error. Such errors are measured. By the probabilistic backward error (Higham and Mary, 2019) a
 // record that sums K terms computes the exact sum of terms that are each off by about u sqrt(K). So
 // one build trains again while each float32 that a record writes is moved by twice that, up or down
-// by chance, and what a call in TF32 writes by its two roundings; half the distance by which a tensor is moved then is its own error, whatever cancels
-// on the way, and four times that is a limit as well. If it is not enough the other build is
-// measured too: what one record computes without writing it apart, such as the terms of a sum, is
-// not moved, and a sum of 0 then shows its own roundings only, not those that the terms have where
-// they are written.
+// by chance, and what a call in TF32 writes by its two roundings; half the distance by which a
+// tensor is moved then is its own error, whatever cancels on the way, and four times that is a
+// limit as well. If it is not enough the other build is measured too: what one record computes
+// without writing it apart, such as the terms of a sum, is not moved, and a sum of 0 then shows its
+// own roundings only, not those that the terms have where they are written.
 //
 // An element of a max pooling or ReLU that lies within rounding of a tie may take the other branch,
 // which no bound on rounding covers: it shows as a single large difference.

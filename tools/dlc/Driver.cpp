@@ -45,8 +45,9 @@ public:
                                .value_or(dl::ConvolutionAlgorithm::Heuristic);
     if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
       cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
-      cuda->convolution =
-          options.convolutions == "own" ? codegen::Provider::Own : codegen::Provider::Library;
+      cuda->convolution = options.convolutions == "own"       ? codegen::Provider::Own
+                          : options.convolutions == "library" ? codegen::Provider::Library
+                                                              : codegen::Provider::Faster;
       cuda->algorithm = algorithm;
       cuda->math = options.math == Math::TF32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
       cuda->strict = options.math == Math::Strict;
@@ -495,7 +496,7 @@ static std::string checkConvolutions(const Options &options, bool cuda) {
   if (word.empty() || algorithm || isProvider)
     return "";
   return "--conv-algorithm: found '" + word + "', expected one of heuristic, " +
-         (cuda ? "library, own, winograd, fft" : "direct, gemm, winograd, fft");
+         (cuda ? "library, own, gemm, winograd, fft" : "direct, gemm, winograd, fft");
 }
 
 std::string checkForTarget(const Options &options) {

@@ -163,7 +163,7 @@ static void addOptions(CLI::App &app, Options &options) {
            const std::string native = foreign ? foreign->native.str() : value;
            options.convolutions = native == "heuristic" ? "" : native;
          },
-         "heuristic, winograd, fft; CPU: direct, gemm; CUDA: library, own")
+         "heuristic, gemm, winograd, fft; CPU: direct; CUDA: library, own")
       ->option_text("WHICH");
   app.add_option_function<std::string>(
          "--layout", [&](const std::string &value) { options.layout = valueOf(layouts(), value); },

@@ -106,6 +106,7 @@ __device__ void fourierToPoints(const Z &z, Rows &rows, int at, int first, const
 template <class Z> __device__ void fourierOperands(const Z &z) {
   using F = Fourier<Z>;
   constexpr int LEFT = Z::LEFT_ROWS * Z::LEFT_LANES, RIGHT = Z::RIGHT_ROWS * Z::RIGHT_LANES;
+  static_assert(Z::K_PARTS == 1);
   SHARED(typename F::Rows, rows);
   if (blockIdx.x < Z::LEFT_BLOCKS)
     fourierToPoints<typename Z::Left, LeftFactors, LEFT>(

@@ -1,4 +1,5 @@
-// tiles: convolutions as products of transformed tiles: stride and dilation 1, one group, two axes.
+// tiles: convolutions as products of transformed tiles: one group, two axes, and where a tile is
+// more than a pixel stride and dilation 1.
 //
 //   y[f, tile] = result (sum over c of (left w[f, c]) * (right x[c, tile]))     * number by number
 //
@@ -6,9 +7,9 @@
 // and tiles become PRODUCTS numbers each by transforms along H and W. Backward data is the same
 // with filters turned; the filter's gradient takes tiles of dy and x to numbers, multiplies over
 // all tiles, and takes the sums to taps. Three launches, the first and last in winograd.cuh,
-// fourier.cuh:
+// fourier.cuh, patches.cuh:
 //
-//   ...Operands   numbers of both operands:  left [PRODUCTS, rows, lanes], right alike
+//   ...Operands   numbers of both operands:  left [K_PARTS, PRODUCTS, rows, lanes], right alike
 //   gemm          a product a number:        sums [SPLIT, PRODUCTS, M, N]
 //   ...Results    adds the parts in order, takes sums to pixels or taps, finishes them
 //
@@ -16,6 +17,7 @@
 //   S::OUT_H, OUT_W, TILES_H, TILES_W      pixels of a tile, tiles of an image
 //   S::PRODUCTS                            numbers of a tile, and of a filter
 //   S::M, N, K, TILE_M, ..., SPLIT         see gemm.cuh; what is read by quads is padded to fours
+//   S::K_PARTS                             1, or SPLIT where a library multiplies parts of k apart
 //   S::LEFT_AT, RIGHT_AT                   places in the workspace; the sums stand first
 //   S::LEFT_BLOCKS                         blocks of ...Operands that make `left`
 //   S::LANES, THREADS                      tiles or filters of a block of transforms; its threads
@@ -35,6 +37,12 @@ template <class S> struct TilesSizes : S {
   static __device__ int image(int tile) { return tile / (S::TILES_H * S::TILES_W); }
   static __device__ int top(int tile) { return tile / S::TILES_W % S::TILES_H * S::OUT_H; }
   static __device__ int first(int tile) { return tile % S::TILES_W * S::OUT_W; }
+
+  // Of a number of an operand, whose lanes may be along k.
+  template <int ROWS, int LANES> static __device__ int placeOf(int point, int row, int lane) {
+    constexpr int PART = LANES / S::K_PARTS;
+    return ((lane / PART * S::PRODUCTS + point) * ROWS + row) * PART + lane % PART;
+  }
 
   // An element outside of its plane is zero, and so are the tiles that only fill a quad.
   __device__ T xAt(int c, int tile, int h, int w) const {
@@ -72,7 +80,8 @@ template <class S> struct TilesForward : TilesData<S> {
     return f < S::FILTERS ? this->w(f, c, 0, i, j) : T(0);
   }
   __device__ T right(int c, int tile, int i, int j) const {
-    return this->xAt(c, tile, Z::top(tile) + i - S::H.low, Z::first(tile) + j - S::W.low);
+    return this->xAt(c, tile, Z::top(tile) * S::H.stride + i * S::H.dilation - S::H.low,
+                     Z::first(tile) * S::W.stride + j * S::W.dilation - S::W.low);
   }
   template <class... Totals>
   __device__ void result(int f, int tile, int i, int j, T v, Totals &...totals) const {
@@ -92,8 +101,9 @@ template <class S> struct TilesBackwardData : TilesData<S> {
     return c < S::CHANNELS ? this->w(f, c, 0, LAST_H - i, LAST_W - j) : T(0);
   }
   __device__ T right(int f, int tile, int i, int j) const {
-    return this->yAt(f, tile, Z::top(tile) + i + S::H.low - LAST_H,
-                     Z::first(tile) + j + S::W.low - LAST_W);
+    return this->yAt(f, tile,
+                     (Z::top(tile) + (i - LAST_H) * S::H.dilation + S::H.low) / S::H.stride,
+                     (Z::first(tile) + (j - LAST_W) * S::W.dilation + S::W.low) / S::W.stride);
   }
   template <class... Totals>
   __device__ void result(int c, int tile, int i, int j, T v, Totals &...totals) const {
@@ -115,7 +125,8 @@ template <class S> struct TilesBackwardFilter : TilesSizes<S> {
     return this->yAt(f, tile, Z::top(tile) + i, Z::first(tile) + j);
   }
   __device__ T right(int c, int tile, int i, int j) const {
-    return this->xAt(c, tile, Z::top(tile) + i - S::H.low, Z::first(tile) + j - S::W.low);
+    return this->xAt(c, tile, Z::top(tile) * S::H.stride + i * S::H.dilation - S::H.low,
+                     Z::first(tile) * S::W.stride + j * S::W.dilation - S::W.low);
   }
   __device__ auto aQuad(int b, int m, int k) const {
     return loadQuad(this->partial, S::LEFT_AT + (b * S::M + m) * S::K + k);

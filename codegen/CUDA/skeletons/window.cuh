@@ -44,16 +44,26 @@ template <class P> __device__ auto maxPool(const P &p, int i, int o, int y, int 
   return Winner<T>{best.value, best.tap < 0 ? 0 : best.tap};
 }
 
+// Calls f(o, y, x, tap) for each window that holds an element, by rising tap.
+template <class P, class F> __device__ void eachWindow(int d, int h, int w, const F &f) {
+  for (int i = 0; i < windowsHolding(P::D); ++i)
+    for (int j = 0; j < windowsHolding(P::H); ++j)
+      for (int k = 0; k < windowsHolding(P::W); ++k) {
+        Window t = windowHolding(P::D, d, i), r = windowHolding(P::H, h, j),
+               s = windowHolding(P::W, w, k);
+        if (t.out >= 0 && r.out >= 0 && s.out >= 0)
+          f(t.out, r.out, s.out, (t.tap * P::H.kernel + r.tap) * P::W.kernel + s.tap);
+      }
+}
+
 template <class P> __device__ auto maxPoolBackward(const P &p, int i, int d, int h, int w) {
   typename P::T sum = 0;
-  for (int t = 0; t < P::D.kernel; ++t)
-    for (int r = 0; r < P::H.kernel; ++r)
-      for (int s = 0; s < P::W.kernel; ++s) {
-        int o = outputAt(P::D, d, t), y = outputAt(P::H, h, r), x = outputAt(P::W, w, s);
-        if (o >= 0 && y >= 0 && x >= 0 &&
-            p.index(i, o, y, x) == (t * P::H.kernel + r) * P::W.kernel + s)
-          sum += p.dy(i, o, y, x);
-      }
+  eachWindow<P>(d, h, w, [&](int o, int y, int x, int tap) {
+    // Loaded whether it is wanted or not: that waits for nothing.
+    typename P::T dy = p.dy(i, o, y, x);
+    if (p.index(i, o, y, x) == tap)
+      sum += dy;
+  });
   return sum;
 }
 
@@ -85,13 +95,8 @@ template <class P> __device__ auto averagePool(const P &p, int i, int o, int y, 
 
 template <class P> __device__ auto averagePoolBackward(const P &p, int i, int d, int h, int w) {
   typename P::T sum = 0;
-  for (int t = 0; t < P::D.kernel; ++t)
-    for (int r = 0; r < P::H.kernel; ++r)
-      for (int s = 0; s < P::W.kernel; ++s) {
-        int o = outputAt(P::D, d, t), y = outputAt(P::H, h, r), x = outputAt(P::W, w, s);
-        if (o >= 0 && y >= 0 && x >= 0)
-          sum += p.dy(i, o, y, x) / countOf<P>(o, y, x);
-      }
+  eachWindow<P>(d, h, w,
+                [&](int o, int y, int x, int) { sum += p.dy(i, o, y, x) / countOf<P>(o, y, x); });
   return sum;
 }
 

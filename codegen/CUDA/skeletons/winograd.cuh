@@ -24,7 +24,7 @@ __device__ void transformTile(const T (&from)[Transform::ROWS_IN][Transform::COL
     Transform::wide(between[i], to[i]);
 }
 
-// Points of one tile or filter: element `e` of an operand [PRODUCTS, ROWS, LANES].
+// Points of one tile or filter: row `e / LANES` of an operand, lane `e % LANES`.
 template <class Transform, int ROWS, int LANES, class Z, class Load>
 __device__ void storePoints(const Z &z, int place, int e, const Load &load) {
   typename Z::T from[Transform::ROWS_IN][Transform::COLUMNS_IN];
@@ -41,7 +41,8 @@ __device__ void storePoints(const Z &z, int place, int e, const Load &load) {
   for (int i = 0; i < Transform::ROWS; ++i)
 #pragma unroll
     for (int j = 0; j < Transform::COLUMNS; ++j)
-      z.partial[place + (i * Transform::COLUMNS + j) * ROWS * LANES + e] = to[i][j];
+      z.partial[place + Z::template placeOf<ROWS, LANES>(i * Transform::COLUMNS + j, e / LANES,
+                                                         e % LANES)] = to[i][j];
 }
 
 template <class Z> __device__ void winogradOperands(const Z &z) {

@@ -17,7 +17,7 @@ inline std::string refusalOf(const KernelSource &source, codegen::ConvolutionAlg
   auto module = codegen::parseKernel(text, &context);
   codegen::CudaTarget target = llvm::cantFail(codegen::CudaTarget::get("sm_90"));
   target.strict = strict;
-  return codegen::cudaTransformRefusal(*codegen::KernelSpec::get(codegen::kernelBlock(**module)),
+  return codegen::cudaAlgorithmRefusal(*codegen::KernelSpec::get(codegen::kernelBlock(**module)),
                                        algorithm, target);
 }
 

@@ -57,16 +57,16 @@ dl.entry @winograd(%x: tensor<16x64x56x56xf32>, %s: tensor<64xf32>, %w: tensor<6
 // CHECK: dl.fused({{.*}}) {dl.candidate = {generator = "library"
 // CHECK: dl.fused({{.*}}) {dl.candidate = {generator = "cuda-reduce"
 // CHECK: dl.return
-dl.entry @library(%x: tensor<16x64x56x56xf32>, %w: tensor<64x64x3x3xf32>)
+dl.entry @library(%x: tensor<16x64x56x56xf32>, %w: tensor<64x32x3x3xf32>)
     -> (tensor<16x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) attributes {kind = #program.entry<infer>} {
   %y = dl.fused(%x) : (tensor<16x64x56x56xf32>) -> tensor<16x64x56x56xf32> {
   ^bb0(%0: tensor<16x64x56x56xf32>):
     %1 = dl.relu %0 : tensor<16x64x56x56xf32>
     dl.yield %1 : tensor<16x64x56x56xf32>
   }
-  %z = dl.fused(%y, %w) : (tensor<16x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<16x64x56x56xf32> {
-  ^bb0(%0: tensor<16x64x56x56xf32>, %1: tensor<64x64x3x3xf32>):
-    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 1 : tensor<16x64x56x56xf32>, tensor<64x64x3x3xf32>
+  %z = dl.fused(%y, %w) : (tensor<16x64x56x56xf32>, tensor<64x32x3x3xf32>) -> tensor<16x64x56x56xf32> {
+  ^bb0(%0: tensor<16x64x56x56xf32>, %1: tensor<64x32x3x3xf32>):
+    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [1, 1, 1, 1] dilations = [1, 1] groups = 2 : tensor<16x64x56x56xf32>, tensor<64x32x3x3xf32>
     dl.yield %2 : tensor<16x64x56x56xf32>
   }
   %mean, %m2 = dl.fused(%z) : (tensor<16x64x56x56xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
