@@ -4,12 +4,55 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <stdexcept>
 #include <system_error>
 
 namespace dlc::runtime {
+
+/// What snprintf() writes of a number, whatever locale the program has chosen: std::to_chars()
+/// would do, and bring 140 kB of tables of digits.
+template <typename... Arguments>
+static std::string printed(const char *format, Arguments... arguments) {
+  char digits[64];
+  std::string text(digits, std::snprintf(digits, sizeof(digits), format, arguments...));
+  const auto isOfPoint = [](char c) {
+    return !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && c != '-' && c != '+';
+  };
+  const auto from = std::find_if(text.begin(), text.end(), isOfPoint);
+  const auto to = std::find_if_not(from, text.end(), isOfPoint);
+  return from == text.end() ? text : text.replace(from, to, ".");
+}
+
+void append(std::string &text, const TextPart &part) {
+  if (part.size == TextPart::isReal) {
+    text += printed("%.6g", part.real);
+  } else if (part.size == TextPart::isSigned || part.size == TextPart::isUnsigned) {
+    char digits[20];
+    char *const from = std::begin(digits), *const to = std::end(digits);
+    const auto end = part.size == TextPart::isSigned
+                         ? std::to_chars(from, to, static_cast<int64_t>(part.whole))
+                         : std::to_chars(from, to, part.whole);
+    text.append(from, end.ptr);
+  } else {
+    text.append(part.text, part.size);
+  }
+}
+
+std::string concatParts(std::initializer_list<TextPart> parts) {
+  std::string text;
+  for (const TextPart &part : parts)
+    append(text, part);
+  return text;
+}
+
+Status failureOf(StatusCode code, std::initializer_list<TextPart> parts) {
+  return Status(code, concatParts(parts));
+}
 
 Status ioFailure(std::string_view path, std::string_view what) {
   return failure(StatusCode::Io, path, ": ", what, ": ", std::strerror(errno));
@@ -121,15 +164,36 @@ std::string numberText(double number) {
   return std::isnan(number) ? "not a number" : concat(number);
 }
 
+static bool isReadAs(const std::string &text, double number) {
+  double read = 0;
+  std::from_chars(text.data(), text.data() + text.size(), read);
+  return read == number;
+}
+
 std::string decimalText(double number) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr};
+  if (!std::isfinite(number))
+    return concat(number);
+  // 15 digits bring back each decimal of as many, but where doubles lack bits.
+  int digits = std::isnormal(number) ? 15 : 1;
+  std::string scientific = printed("%.*e", digits - 1, number);
+  for (; digits < 17 && !isReadAs(scientific, number); ++digits)
+    scientific = printed("%.*e", digits, number);
+  const size_t end = scientific.find('e');
+  for (size_t last = end - 1; digits > 1 && scientific[last] == '0'; --last)
+    --digits;
+  const int exponent = std::atoi(&scientific[end + 1]);
+  scientific = printed("%.*e", digits - 1, number);
+  if (std::abs(exponent) > 25)
+    return scientific;
+  const std::string fixed = printed("%.*f", std::max(0, digits - 1 - exponent), number);
+  return fixed.size() <= scientific.size() ? fixed : scientific;
 }
 
 std::string exactText(double number) {
-  char digits[64];
-  return {digits,
-          std::to_chars(digits, digits + sizeof(digits), number, std::chars_format::hex).ptr};
+  std::string text = printed("%a", number);
+  if (const size_t prefix = text.find("0x"); prefix != std::string::npos)
+    text.erase(prefix, 2);
+  return text;
 }
 
 bool takeNumber(std::string_view &text, double &number) {

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -36,45 +37,63 @@
 
 namespace dlc::runtime {
 
+/// A part of a text: a text or a number of the expression that it stands in. What takes these takes
+/// anything, and is compiled once.
+class TextPart {
+public:
+  template <typename Part> TextPart(const Part &part) {
+    if constexpr (std::is_convertible_v<const Part &, std::string_view>)
+      setText(part);
+    else if constexpr (std::is_same_v<Part, char>)
+      setText({&part, 1});
+    else if constexpr (std::is_same_v<Part, bool>)
+      setText(part ? "1" : "0");
+    else if constexpr (std::is_floating_point_v<Part>)
+      real = part, size = isReal;
+    else if constexpr (std::is_enum_v<Part>)
+      *this = TextPart(static_cast<std::underlying_type_t<Part>>(part));
+    else
+      whole = part, size = std::is_signed_v<Part> ? isSigned : isUnsigned;
+  }
+
+private:
+  friend void append(std::string &text, const TextPart &part);
+  /// Sizes that no text has.
+  static constexpr size_t isReal = SIZE_MAX, isSigned = SIZE_MAX - 1, isUnsigned = SIZE_MAX - 2;
+  void setText(std::string_view part) { text = part.data(), size = part.size(); }
+
+  union {
+    const char *text;
+    uint64_t whole;
+    double real;
+  };
+  size_t size;
+};
+
 /// Adds a text or a number to a text: whole numbers in full, others to six digits. Machines read
 /// some of these texts, so no locale of the program has a part in them, as it has in a stream.
-template <typename Part> void append(std::string &text, const Part &part) {
-  if constexpr (std::is_convertible_v<const Part &, std::string_view>) {
-    text += std::string_view(part);
-  } else if constexpr (std::is_same_v<Part, char>) {
-    text += part;
-  } else if constexpr (std::is_enum_v<Part>) {
-    append(text, static_cast<std::underlying_type_t<Part>>(part));
-  } else if constexpr (std::is_same_v<Part, bool>) {
-    text += part ? '1' : '0';
-  } else {
-    char digits[32];
-    std::to_chars_result end;
-    if constexpr (std::is_floating_point_v<Part>)
-      end = std::to_chars(digits, std::end(digits), part, std::chars_format::general, 6);
-    else
-      end = std::to_chars(digits, std::end(digits), part);
-    text.append(digits, end.ptr);
-  }
-}
+void append(std::string &text, const TextPart &part);
+std::string concatParts(std::initializer_list<TextPart> parts);
+Status failureOf(StatusCode code, std::initializer_list<TextPart> parts);
 
 /// The parts as one text.
-template <typename... Parts> std::string concat(const Parts &...parts) {
-  std::string text;
-  (append(text, parts), ...);
-  return text;
+template <typename... Parts>
+[[gnu::always_inline]] inline std::string concat(const Parts &...parts) {
+  return concatParts({TextPart(parts)...});
 }
 
-template <typename... Parts> Status failure(StatusCode code, const Parts &...parts) {
-  return Status(code, concat(parts...));
+template <typename... Parts>
+[[gnu::always_inline]] inline Status failure(StatusCode code, const Parts &...parts) {
+  return failureOf(code, {TextPart(parts)...});
 }
-template <typename... Parts> Status damaged(const Parts &...parts) {
+template <typename... Parts> [[gnu::always_inline]] inline Status damaged(const Parts &...parts) {
   return failure(StatusCode::Damaged, parts...);
 }
-template <typename... Parts> Status unsupported(const Parts &...parts) {
+template <typename... Parts>
+[[gnu::always_inline]] inline Status unsupported(const Parts &...parts) {
   return failure(StatusCode::Unsupported, parts...);
 }
-template <typename... Parts> Status invalid(const Parts &...parts) {
+template <typename... Parts> [[gnu::always_inline]] inline Status invalid(const Parts &...parts) {
   return failure(StatusCode::InvalidArgument, parts...);
 }
 

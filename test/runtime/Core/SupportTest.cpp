@@ -2,11 +2,15 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Core/Json.h"
 
+#include <bit>
+#include <charconv>
+#include <clocale>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 #include <locale>
 #include <new>
+#include <random>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -61,6 +65,73 @@ TEST(Support, WritesNumbersInNoLocale) {
   EXPECT_TRUE(takeNumber(rest, number));
   EXPECT_EQ(number, 1234567u);
   std::locale::global(before);
+}
+
+/// What the C++ library makes of a number.
+template <typename... Format> std::string standardText(double number, Format... format) {
+  char digits[512];
+  return {digits, std::to_chars(digits, std::end(digits), number, format...).ptr};
+}
+
+// The library has no std::to_chars() of fractions, for the size of its tables, and writes as it
+// does.
+TEST(Support, WritesNumbersAsTheStandardDoes) {
+  std::vector<double> numbers = {0,
+                                 -0.0,
+                                 1,
+                                 0.1,
+                                 1e5,
+                                 123456,
+                                 1234567,
+                                 1200000,
+                                 1e-4,
+                                 1.5e-5,
+                                 1e22,
+                                 1e23,
+                                 5e-324,
+                                 1e300,
+                                 0.5,
+                                 100,
+                                 1e15 + 1,
+                                 1 / 3.0,
+                                 2e-308,
+                                 1e-5,
+                                 0.00123,
+                                 65504,
+                                 1e-310,
+                                 -1.25,
+                                 12345678901234567890.0,
+                                 std::numeric_limits<double>::max(),
+                                 std::numeric_limits<double>::infinity()};
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    numbers.push_back(std::bit_cast<double>(random()));
+    numbers.push_back(float(random() % 1000000) / 1000);
+    numbers.push_back(std::ldexp(double(random()), -int(random() % 90)));
+  }
+  for (const double number : numbers) {
+    if (std::isnan(number))
+      continue;
+    ASSERT_EQ(decimalText(number), standardText(number));
+    ASSERT_EQ(concat(number), standardText(number, std::chars_format::general, 6));
+    const std::string own = exactText(number);
+    double read = 0;
+    std::string_view rest = own;
+    ASSERT_TRUE(takeNumber(rest, read)) << own;
+    ASSERT_EQ(std::bit_cast<uint64_t>(read), std::bit_cast<uint64_t>(number)) << own;
+  }
+}
+
+// The C library's locale has a comma, or a point of two bytes.
+TEST(Support, WritesFractionsInNoLocale) {
+  const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+  for (const char *name : {"C", "de_DE.UTF-8", "ps_AF.UTF-8"}) {
+    std::setlocale(LC_NUMERIC, name); // Where there is none of that name it stays as it is.
+    EXPECT_EQ(concat(1234.5, " ", -1.5e-20), "1234.5 -1.5e-20");
+    EXPECT_EQ(decimalText(1234.5), "1234.5");
+    EXPECT_EQ(exactText(1.5), "1.8p+0");
+  }
+  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 TEST(Support, SaysHowMuchMemoryThereIsNot) {
