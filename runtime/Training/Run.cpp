@@ -5,6 +5,7 @@
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Entries.h"
 #include "runtime/Training/DatasetPredictor.h"
+#include "runtime/Training/FirstPictures.h"
 #include "runtime/Training/Predictor.h"
 #include "runtime/Training/RateFinder.h"
 #include "runtime/Training/ReportLog.h"
@@ -81,6 +82,7 @@ struct Run::Impl {
   Status checkTrainingData() const;
   Result<PathClaim> claimCheckpoint() const;
   Status openLog(std::vector<std::string> columns);
+  Status openEvents();
   Result<std::unique_ptr<Trainer>> rateTrainer(uint64_t steps);
   Result<RateSearch> findRate(RateSearchOptions options);
   Result<Evaluator *> needEvaluator();
@@ -99,6 +101,7 @@ struct Run::Impl {
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<ReportLog> reports;
+  std::unique_ptr<EventFile> events;
   /// Whether the log goes on behind what is in it.
   bool hasLogged = false;
   std::map<std::string, std::unique_ptr<Predictor>, std::less<>> predictors;
@@ -187,6 +190,27 @@ Status Run::Impl::openLog(std::vector<std::string> columns) {
                                           .failed = failed}));
   reports = std::move(opened);
   hasLogged = true;
+  return {};
+}
+
+/// Before the first batch, on rank 0.
+Status Run::Impl::openEvents() {
+  if (events || options.tensorboard.empty() || options.fastDevRun || ranks->rank() != 0)
+    return {};
+  const PhaseScope loading(*ranks, Phase::Load);
+  auto failed = [this](const Status &reason) {
+    Speaker(options.log, true).warn(reason.message(), "; training goes on without it");
+  };
+  const TrainingProgress &at = trainer->progress();
+  DLC_TRY_ASSIGN(opened, EventFile::open({.folder = options.tensorboard,
+                                          .histograms = options.histograms,
+                                          .averaged = keepsAverages(module().plan()),
+                                          .failed = failed},
+                                         begin.state, at.step));
+  events = std::move(opened);
+  const Status drawn = addFirstPictures(*events, options, begin, at, ranks->ranks());
+  if (!drawn.ok())
+    Speaker(options.log, true).note(drawn.message(), "; the events have no pictures");
   return {};
 }
 
@@ -304,11 +328,15 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
     const PhaseScope inside(*impl->ranks, Phase::Compute);
     DLC_TRY(impl->checkTrainingData());
     Result<PathClaim> claim = impl->claimCheckpoint();
-    const Status logged = claim.ok() ? impl->openLog(impl->trainer->reportColumns()) : Status();
+    Status logged = claim.ok() ? impl->openLog(impl->trainer->reportColumns()) : Status();
+    if (claim.ok() && logged.ok())
+      logged = impl->openEvents();
     DLC_TRY(agreeAloud(*impl->ranks, claim.ok() ? logged : claim.status(), {}, impl->options.log));
     std::vector<TrainObserver *> heard(observers);
     if (impl->reports)
       heard.push_back(impl->reports.get());
+    if (impl->events)
+      heard.push_back(impl->events.get());
     Observers all(std::move(heard), *impl->ranks);
     Status trained = impl->trainer->run(all, &impl->stopAsked);
     impl->stopAsked = false;

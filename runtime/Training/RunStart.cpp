@@ -284,6 +284,8 @@ Result<Facts> factsOf(const RunOptions &options, const Prepared &prepared) {
       {"`checkFinite`", options.checkFinite ? "given" : "none"},
       {"`norms`", std::to_string(options.norms)},
       {"`share`", decimalText(options.share)},
+      {"`tensorboard`", options.tensorboard.empty() ? "none" : "a folder"},
+      {"`histograms`", std::to_string(options.histograms)},
       {"`rename`", options.rename.empty() ? "none" : listOf(options.rename)}};
 }
 
@@ -332,6 +334,8 @@ Status checkNeeds(const RunOptions &options) {
                    ", expected a part of the time, above 0 and up to 1");
   if (options.overfitBatches != 0 && options.batches.fill)
     return invalid("`overfitBatches` is given, and the batches are the program's");
+  if (options.histograms != 0 && options.tensorboard.empty())
+    return invalid("`histograms` is given without `tensorboard`");
   if (!options.rename.empty() && options.initFrom.empty())
     return invalid("`rename` is given without `initFrom`");
   if (!options.checkpoint.empty())

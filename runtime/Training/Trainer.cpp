@@ -282,7 +282,7 @@ void Trainer::findRates() {
 Status Trainer::canHoldRate() const {
   if (!rates.empty() && rates.front().base > 0)
     return {};
-  return invalid(state->module()->path(), ": no setting is a learning rate above 0");
+  return invalid("no setting is a learning rate above 0");
 }
 
 void Trainer::holdRate(double rate) {

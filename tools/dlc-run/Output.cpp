@@ -44,14 +44,15 @@ static std::string flagOf(std::string_view field) {
 
 static bool isField(std::string_view text) {
   constexpr std::string_view fields[] = {
-      "threads",    "data",           "train",           "test",
-      "augment",    "seed",           "epochs",          "steps",
-      "overrides",  "checkpoint",     "checkpointEvery", "resume",
-      "overwrite",  "initFrom",       "checkRanks",      "deterministic",
-      "keep",       "saveBest",       "evaluateEvery",   "patience",
-      "minDelta",   "patienceMetric", "timeLimit",       "rename",
-      "logFile",    "maxBadRecords",  "limit",           "overfitBatches",
-      "fastDevRun", "checkFinite",    "norms",           "share"};
+      "threads",     "data",           "train",           "test",
+      "augment",     "seed",           "epochs",          "steps",
+      "overrides",   "checkpoint",     "checkpointEvery", "resume",
+      "overwrite",   "initFrom",       "checkRanks",      "deterministic",
+      "keep",        "saveBest",       "evaluateEvery",   "patience",
+      "minDelta",    "patienceMetric", "timeLimit",       "rename",
+      "logFile",     "maxBadRecords",  "limit",           "overfitBatches",
+      "fastDevRun",  "checkFinite",    "norms",           "share",
+      "tensorboard", "histograms"};
   return std::ranges::find(fields, text) != std::end(fields);
 }
 

@@ -4,7 +4,6 @@
 #include "runtime/Core/Support.h"
 #include "runtime/Training/RunStart.h"
 #include "tools/dlc-run/Command.h"
-#include "tools/dlc-run/EventFile.h"
 #include "tools/dlc-run/Signals.h"
 #include "tools/dlc-run/TraceFile.h"
 #include "tools/dlc-run/TrainReporter.h"
@@ -44,7 +43,9 @@ RunOptions optionsOf(const TrainFlags &flags) {
           .fastDevRun = flags.fastDevRun,
           .checkFinite = flags.checkFinite,
           .norms = flags.norms,
-          .share = flags.share};
+          .share = flags.share,
+          .tensorboard = flags.tensorboard,
+          .histograms = flags.histograms};
 }
 
 Status checkTrace(const TrainFlags &flags) {
@@ -129,24 +130,11 @@ Status findRate(const TrainFlags &flags, Run &run, bool first, const SharedLog &
   return {};
 }
 
-/// Null where nobody asks for events.
-Status openEvents(const TrainFlags &flags, const Run &run, std::unique_ptr<EventFile> &events) {
-  if (flags.tensorboard.empty())
-    return {};
-  DLC_TRY_ASSIGN(created, EventFile::create({.folder = flags.tensorboard,
-                                             .histograms = flags.histograms,
-                                             .averaged = keepsAverages(run.module()->plan())},
-                                            run));
-  events = std::move(created);
-  return {};
-}
-
 Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ranks) {
   const bool first = ranks->rank() == 0;
   DLC_TRY(beginTogether(*ranks, first ? checkTrace(flags) : Status(),
                         {{"--trace", flags.trace.empty() ? "none" : "a file"},
-                         {"--find-rate", flags.findsRate ? "given" : "none"},
-                         {"--tensorboard", flags.tensorboard.empty() ? "none" : "a folder"}}));
+                         {"--find-rate", flags.findsRate ? "given" : "none"}}));
   DLC_TRY_ASSIGN(tracer, Tracer::begin(flags.trace, *ranks));
   const SharedLog log(first);
   RunOptions options = optionsOf(flags);
@@ -161,10 +149,6 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
   if (flags.findsRate)
     return findRate(flags, run, first, log);
   const bool isDone = run.progress().epoch >= run.epochs();
-  std::unique_ptr<EventFile> events;
-  Status board = first ? openEvents(flags, run, events) : Status();
-  if (!flags.tensorboard.empty())
-    DLC_TRY(beginTogether(*ranks, board, {}));
   if (first)
     sayBegin(flags, run);
   stopOn({SIGINT, SIGTERM, SIGHUP, SIGPIPE});
@@ -178,8 +162,7 @@ Status trainAmong(const TrainFlags &flags, const std::shared_ptr<Transport> &ran
                           .steps = flags.steps,
                           .averaged = keepsAverages(plan),
                           .plain = launchedBy().by == "mpirun"});
-  Status trained = log.unsaid(events ? run.train({&reporter, &signals, events.get()})
-                                     : run.train({&reporter, &signals}));
+  Status trained = log.unsaid(run.train({&reporter, &signals}));
   if (!trained.ok() && run.checkpointStatus().ok())
     return trained;
   if (!isDone)

@@ -307,6 +307,39 @@ TEST(Run, TriesOneBatch) {
   EXPECT_NE(refusal(options).find("is the checkpoint of an earlier run"), std::string::npos);
 }
 
+// Events go on in one file from train() to train(); where there are none, nothing is written.
+TEST(Run, WritesEvents) {
+  Folder folder;
+  RunOptions options = folder.options();
+  options.histograms = 1;
+  EXPECT_EQ(refusal(options), "`histograms` is given without `tensorboard`");
+  options.tensorboard = folder.path("a/board");
+  options.steps = 3;
+  auto run = opened(options);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a")));
+  const auto events = [&] {
+    std::vector<std::string> files;
+    for (const auto &file : std::filesystem::directory_iterator(options.tensorboard))
+      files.push_back(file.path());
+    EXPECT_EQ(files.size(), 1u);
+    const std::vector<std::byte> content = readFile(files.at(0));
+    const std::string text(reinterpret_cast<const char *>(content.data()), content.size());
+    uint64_t steps = 0;
+    for (size_t at = 0; (at = text.find("step/loss", at)) != std::string::npos; ++at)
+      ++steps;
+    return steps;
+  };
+  ASSERT_TRUE(run->train().ok());
+  EXPECT_EQ(events(), 3u);
+  ASSERT_TRUE(run->train().ok());
+  EXPECT_EQ(events(), 6u);
+  // A folder that cannot be made ends the run before it begins.
+  options.tensorboard = options.module + "/board";
+  run = opened(options);
+  EXPECT_NE(run->train().message().find("/board: cannot make the folder: "), std::string::npos);
+  EXPECT_EQ(run->progress().step, 0u);
+}
+
 /// The last report.
 struct LastStep : TrainObserver {
   std::optional<StepReport> report;

@@ -1,5 +1,6 @@
 """Reads the events in a folder, checking all checksums, and compares them with a log and a checkpoint of the run: read_events.py FOLDER
-LOG CHECKPOINT. What is read here, field by field, is compared with what TensorBoard reads where that is installed."""
+LOG CHECKPOINT [SHEET]. Its one picture is that of the file SHEET. What is read here, field by field, is compared with what TensorBoard
+reads where that is installed."""
 import glob
 import json
 import struct
@@ -61,9 +62,9 @@ def fields(data):
 
 
 def main():
-    folder, log, checkpoint = sys.argv[1:]
+    folder, log, checkpoint, *sheet = sys.argv[1:]
     (path,) = glob.glob(folder + "/events.out.tfevents.*")
-    scalars, histograms, texts = {}, {}, {}
+    scalars, histograms, texts, pictures = {}, {}, {}, {}
     for record in records(path):
         event = dict(fields(record))
         assert event[1] > 1.5e9, "seconds since 1970"
@@ -74,6 +75,8 @@ def main():
             tag, step = value[1].decode(), event.get(2, 0)
             if 2 in value:
                 scalars[tag, step] = value[2]
+            elif 4 in value:
+                pictures[tag, step] = dict(fields(value[4]))
             elif 5 in value:
                 histograms[tag, step] = dict(fields(value[5]))
             else:
@@ -90,13 +93,19 @@ def main():
         np.testing.assert_allclose([histogram[4], histogram[5]], [values.sum(), (values**2).sum()], rtol=1e-12)
         np.testing.assert_array_equal(np.cumsum(counts), [(values <= limit).sum() for limit in limits])
         print(f"{tag} at {step}: {values.size} elements")
+    assert len(pictures) == len(sheet)
+    for (tag, step), picture in pictures.items():
+        png = open(sheet[0], "rb").read()
+        assert picture[4] == png, "another picture"
+        assert struct.unpack_from(">II", png, 16) == (picture[2], picture[1]) and {0: 1, 2: 3}[png[25]] == picture[3]
+        print(f"{tag} at {step}: {picture[2]} x {picture[1]}")
     expected = {}
     for line in map(json.loads, open(log)):
         group = line.pop("report")
         step = line.pop("step")
         line.pop("epoch")
         if group == "epoch":
-            line.pop("learning_rates")
+            line.pop("learning_rates", None)
         for name, value in line.items():
             if isinstance(value, dict):
                 expected.update({(f"{name}/{inner}", step): number for inner, number in value.items()})
@@ -106,7 +115,7 @@ def main():
     for key, value in expected.items():
         np.testing.assert_allclose(scalars[key], value, rtol=1e-6, err_msg=str(key))
     print(f"{len(scalars)} numbers as in the log")
-    compare(folder, scalars, histograms, texts)
+    compare(folder, scalars, histograms, texts, pictures)
 
 
 def weights(path):
@@ -117,13 +126,13 @@ def weights(path):
             for name, each in header.items() if each.get("dtype") == "F32"}
 
 
-def compare(folder, scalars, histograms, texts):
+def compare(folder, scalars, histograms, texts, pictures):
     try:
         from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     except ImportError:
         print("left out: no tensorboard")
         return
-    board = EventAccumulator(folder, size_guidance={"scalars": 0, "histograms": 0, "tensors": 0}).Reload()
+    board = EventAccumulator(folder, size_guidance={"scalars": 0, "histograms": 0, "tensors": 0, "images": 0}).Reload()
     assert {(tag, event.step): event.value for tag in board.Tags()["scalars"] for event in board.Scalars(tag)} == scalars
     read = {(tag, event.step): event.histogram_value for tag in board.Tags()["histograms"] for event in board.Histograms(tag)}
     assert read.keys() == histograms.keys()
@@ -131,6 +140,9 @@ def compare(folder, scalars, histograms, texts):
         assert (value.min, value.max, value.num) == tuple(histograms[key][field] for field in (1, 2, 3))
         np.testing.assert_array_equal(value.bucket, np.frombuffer(histograms[key][7], "<f8"))
     assert {tag: board.Tensors(tag)[0].tensor_proto.string_val[0].decode() for tag in board.Tags()["tensors"]} == texts
+    shown = {(tag, event.step): (event.height, event.width, event.encoded_image_string)
+             for tag in board.Tags()["images"] for event in board.Images(tag)}
+    assert shown == {key: (picture[1], picture[2], picture[4]) for key, picture in pictures.items()}
     print("TensorBoard reads the same")
 
 

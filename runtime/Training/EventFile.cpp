@@ -1,8 +1,9 @@
 // Events by protozero, which writes fields by their numbers.
-#include "tools/dlc-run/EventFile.h"
+#include "runtime/Training/EventFile.h"
 #include "runtime/Core/Crc32c.h"
 #include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
+#include "runtime/Training/ReportLines.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,10 +12,11 @@
 #include <protozero/pbf_writer.hpp>
 #include <unistd.h>
 
-namespace dlc::runtime::tool {
+namespace dlc::runtime {
 namespace {
 
 using protozero::pbf_writer;
+using Json = nlohmann::ordered_json;
 
 /// The numbers of fields that are written here.
 enum Event : protozero::pbf_tag_type { WallTime = 1, Step = 2, FileVersion = 3, Summary = 5 };
@@ -22,6 +24,7 @@ constexpr protozero::pbf_tag_type summaryValue = 1;
 enum Value : protozero::pbf_tag_type {
   Tag = 1,
   SimpleValue = 2,
+  ImageValue = 4,
   Histogram = 5,
   TensorValue = 8,
   Metadata = 9
@@ -35,6 +38,7 @@ enum HistogramField : protozero::pbf_tag_type {
   BucketLimit = 6,
   Bucket = 7
 };
+enum ImageField : protozero::pbf_tag_type { Height = 1, Width = 2, Colours = 3, Encoded = 4 };
 enum TensorField : protozero::pbf_tag_type { Dtype = 1, StringValue = 8 };
 constexpr protozero::pbf_tag_type pluginData = 1, pluginName = 1;
 constexpr int32_t dtypeString = 7;
@@ -130,7 +134,8 @@ std::string histogramOf(std::span<const double> elements) {
   return histogram;
 }
 
-Result<std::unique_ptr<EventFile>> EventFile::create(const Options &options, const Run &run) {
+Result<std::unique_ptr<EventFile>>
+EventFile::open(Options options, std::shared_ptr<const State> state, uint64_t step) {
   std::error_code error;
   std::filesystem::create_directories(options.folder, error);
   if (error)
@@ -142,12 +147,13 @@ Result<std::unique_ptr<EventFile>> EventFile::create(const Options &options, con
   const std::string path = concat(options.folder, "/events.out.tfevents.", seconds.count(), ".",
                                   host, ".", getpid(), ".0");
   DLC_TRY_ASSIGN(file, LineWriter::open(path, /*append=*/false));
-  std::unique_ptr<EventFile> events(new EventFile(options, run, std::move(file)));
+  std::unique_ptr<EventFile> events(
+      new EventFile(std::move(options), std::move(state), std::move(file)));
   DLC_TRY(events->write(
       eventOf(0, [](pbf_writer &event) { event.add_string(FileVersion, "brain.Event:2"); })));
-  DLC_TRY(events->write(eventOf(run.progress().step, [&](pbf_writer &event) {
+  DLC_TRY(events->write(eventOf(step, [&](pbf_writer &event) {
     pbf_writer summary(event, Summary);
-    addText(summary, "model", describeModel(*run.module()));
+    addText(summary, "model", describeModel(*events->state->module()));
   })));
   return events;
 }
@@ -161,7 +167,7 @@ void EventFile::hear(const Status &written) {
   if (written.ok())
     return;
   hasFailed = true;
-  printLine(Severity::Warning, concat(written.message(), "; training goes on without it"));
+  options.failed(written);
 }
 
 /// The numbers of a report, those of an object in it by its name, and tests in a group of theirs.
@@ -188,7 +194,7 @@ void EventFile::addNumbers(const std::string &group, const Json &line, uint64_t 
 }
 
 Status EventFile::addHistograms(uint64_t step) {
-  const std::vector<VariableInfo> &variables = run.module()->plan().variables;
+  const std::vector<VariableInfo> &variables = state->module()->plan().variables;
   std::vector<std::byte> content;
   std::vector<double> elements;
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -196,7 +202,7 @@ Status EventFile::addHistograms(uint64_t step) {
     if (variable.role != DLC_ROLE_PARAMETER)
       continue;
     content.resize(variable.type.logicalBytes());
-    DLC_TRY(run.state()->read(i, content));
+    DLC_TRY(state->read(i, content));
     elements.clear();
     for (uint64_t at = 0; at < content.size(); at += dtypeSize(variable.type.dtype))
       elements.push_back(loadElement(variable.type.dtype, &content[at]));
@@ -208,6 +214,20 @@ Status EventFile::addHistograms(uint64_t step) {
     })));
   }
   return {};
+}
+
+void EventFile::addPicture(const std::string &tag, const Picture &picture,
+                           std::span<const std::byte> png, uint64_t step) {
+  hear(write(eventOf(step, [&](pbf_writer &event) {
+    pbf_writer summary(event, Summary);
+    pbf_writer value(summary, summaryValue);
+    value.add_string(Tag, tag);
+    pbf_writer image(value, ImageValue);
+    image.add_int32(Height, static_cast<int32_t>(picture.height));
+    image.add_int32(Width, static_cast<int32_t>(picture.width));
+    image.add_int32(Colours, static_cast<int32_t>(picture.channels));
+    image.add_bytes(Encoded, reinterpret_cast<const char *>(png.data()), png.size());
+  })));
 }
 
 void EventFile::onStep(const StepReport &report) {
@@ -228,4 +248,4 @@ void EventFile::onEpoch(const EpochReport &report) {
     hear(addHistograms(report.progress.step));
 }
 
-} // namespace dlc::runtime::tool
+} // namespace dlc::runtime
