@@ -16,9 +16,9 @@ from ._dlc import __version__
 from ._errors import (CompileError, DamagedError, Error, FailedError, InvalidArgumentError, IoError, OutOfMemoryError,
                       UnsupportedError)
 from ._ranks import Ranks, launched_ranks
-from ._reports import EpochReport, Progress, StepReport
+from ._reports import EpochReport, ParameterNorm, Progress, RatePoint, RateSearch, StepReport
 from ._run import Parameters, Run
 
 __all__ = ["CompileError", "DamagedError", "EpochReport", "Error", "FailedError", "InvalidArgumentError", "IoError",
-           "OutOfMemoryError", "Parameters", "Progress", "Ranks", "Run", "StepReport", "UnsupportedError", "__version__",
-           "compile", "launched_ranks"]
+           "OutOfMemoryError", "ParameterNorm", "Parameters", "Progress", "Ranks", "RatePoint", "RateSearch", "Run", "StepReport",
+           "UnsupportedError", "__version__", "compile", "launched_ranks"]

@@ -17,6 +17,13 @@ class Progress(NamedTuple):
     """Batches done in the current one."""
 
 
+class ParameterNorm(NamedTuple):
+    """How large a parameter is, and its gradient in the last update."""
+    weight: float
+    gradient: float | None
+    """None where the module does not give it: `dlc.compile(..., flags=["--weight-gradients"])` does."""
+
+
 class StepReport(NamedTuple):
     """After a batch."""
     progress: Progress
@@ -34,6 +41,10 @@ class StepReport(NamedTuple):
     """Learning rates of the last update, by the names of their settings."""
     tokens: int = 0
     """Of a text, those that the batch has of it; else 0."""
+    norms: dict[str, ParameterNorm] = {}
+    """Of each parameter, in steps where `norms` asks for them."""
+    rested: float = 0
+    """Seconds that the run rested in front of the batch, as `share` asks it to."""
 
 
 class EpochReport(NamedTuple):
@@ -46,3 +57,26 @@ class EpochReport(NamedTuple):
     """Of an evaluation, where there are test data."""
     rates: dict[str, float]
     """Learning rates of the last update, by the names of their settings."""
+    bad_records: int | None = None
+    """Damaged samples that were left out since the epoch began or was resumed, added over the ranks; None without `max_bad_records`."""
+    test_bad_records: int | None = None
+    """And by the evaluation."""
+
+
+class RatePoint(NamedTuple):
+    """A batch of a sweep over learning rates."""
+    rate: float
+    loss: float
+    smoothed: float
+    """The mean of this loss and those before, the later ones counting more."""
+
+
+class RateSearch(NamedTuple):
+    """What a sweep over learning rates says."""
+    setting: str
+    """That the rates are of, as "optimizer.learning_rate"; others kept their proportion."""
+    points: list[RatePoint]
+    suggested: float | None
+    """Where the smoothed loss fell the steepest; None if it fell nowhere."""
+    diverged: bool
+    """Whether the sweep ended early, as the loss rose to four times its least or was not finite."""

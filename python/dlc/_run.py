@@ -14,7 +14,7 @@ from ._errors import InvalidArgumentError
 from ._log import Log, log_of
 from ._progress import shown
 from ._ranks import ranks_of
-from ._reports import EpochReport, Progress, StepReport
+from ._reports import EpochReport, Progress, RatePoint, RateSearch, StepReport
 from ._torch_file import readable, with_names
 
 Arrays = Mapping[str, Any]
@@ -111,6 +111,20 @@ class Run:
       time_limit         end train() behind the first batch that ends after so many seconds, as if it were complete
       log_file           file that train() adds a line to for each step, evaluation and epoch: JSON, or CSV where its name ends with .csv
       rename             "REGEX=REPLACEMENT" each, which make the model's names of those in `init_from`, as sed's s/REGEX/REPLACEMENT/g
+      limit              what train() takes of each epoch's batches, of the training and of each evaluation, on each rank: a part of them,
+                         below 1, or at most so many, a whole number
+      overfit_batches    train on the first so many batches of each epoch, the same draws in each, and evaluate on their samples: what
+                         can be learnt by heart is
+      fast_dev_run       train() is one batch, or as many as the first update takes, an evaluation is one, and no file is written: that
+                         all goes well is known before it is begun
+      check_finite       name the first tensor that is not finite where a step fails for it. Much slower: each record is waited for
+      norms              StepReport.norms has those of parameters and gradients each so many steps
+      share              work at most this part of the time and rest behind each step for others, above 0 and up to 1. No bit depends on it
+      max_bad_records    damaged samples of a pass over the data, of each rank, that are left out; without it the first one is an error.
+                         In training the next readable sample of the order takes the place of such a one
+      tensorboard        folder that a run writes a file of its own to, of events that TensorBoard shows: what `log_file` has, what the
+                         model is, and the images of its first batch
+      histograms         with it, how each parameter's values are spread, behind each so many epochs
 
     `run.ranks` are the ranks, or None; who gives a communicator calls run.ranks.leave() before MPI is finalised.
 
@@ -129,7 +143,10 @@ class Run:
                  ranks: Any = None, check_ranks: int | None = None, log: Log = None,
                  keep: int | None = None, save_best: str | None = None, evaluate_every: int | None = None, patience: int | None = None,
                  min_delta: float = 0, patience_metric: str | None = None, time_limit: float | None = None,
-                 log_file: str | os.PathLike[str] | None = None, rename: Iterable[str] = ()):
+                 log_file: str | os.PathLike[str] | None = None, rename: Iterable[str] = (), limit: float = 0,
+                 overfit_batches: int | None = None, fast_dev_run: bool = False, check_finite: bool = False, norms: int | None = None,
+                 share: float = 1, max_bad_records: int | None = None, tensorboard: str | os.PathLike[str] | None = None,
+                 histograms: int | None = None):
         fill = None
         if data is not None and not isinstance(data, (str, Mapping)):
             if callable(data):
@@ -157,7 +174,11 @@ class Run:
                 log=with_names(log_of(log), (init_from, start), (weights, loaded)), keep=_count("keep", keep or 0),
                 save_best=save_best or "", evaluate_every=_count("evaluate_every", evaluate_every or 0),
                 patience=_count("patience", patience or 0), min_delta=min_delta, patience_metric=patience_metric or "",
-                time_limit=time_limit or 0, log_file=log_file or "", rename=list(rename))
+                time_limit=time_limit or 0, log_file=log_file or "", rename=list(rename), limit=limit or 0,
+                overfit_batches=_count("overfit_batches", overfit_batches or 0), fast_dev_run=bool(fast_dev_run),
+                check_finite=bool(check_finite), norms=_count("norms", norms or 0), share=share,
+                max_bad_records=_count("max_bad_records", max_bad_records or 0), tensorboard=tensorboard or "",
+                histograms=_count("histograms", histograms or 0))
         self.parameters = Parameters(self._run)
 
     def train(self, epochs: int | None = None, callback: Callable[[StepReport | EpochReport], object] | None = None,
@@ -182,6 +203,14 @@ class Run:
         Returns losses and metrics. Nothing is evaluated and nothing written. Among ranks all call it together, and one that has no batch
         left gives {}, as long as another one has some: means are over those that have one, and where none has, there are no metrics."""
         return self._run.step(batch)
+
+    def find_rate(self, lowest: float = 1e-7, highest: float = 10, steps: int = 100,
+                  callback: Callable[[RatePoint], object] | None = None) -> RateSearch:
+        """Trains a copy of the present weights, batch by batch at higher learning rates in the place of the schedule's, from `lowest` to
+        `highest`, on the training data from the first epoch's first batch on, to find one that fits. `callback` hears each batch; what it
+        raises ends the sweep and is raised here. Nothing of the run changes and no file is written but `log_file`. All ranks call it
+        alike."""
+        return self._run.find_rate(lowest, highest, _count("steps", steps), callback)
 
     def evaluate(self, data: str | Arrays | None = None) -> Metrics:
         """Losses and metrics of the present weights on the test data, or on `data`, each sample once."""

@@ -83,7 +83,9 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
              std::shared_ptr<Ranks> ranks, uint64_t checkRanks, nb::object log, uint64_t keep,
              std::string saveBest, uint64_t evaluateEvery, uint64_t patience, double minDelta,
              std::string patienceMetric, double timeLimit, const path &logFile,
-             std::vector<std::string> rename) {
+             std::vector<std::string> rename, double limit, uint64_t overfitBatches,
+             bool fastDevRun, bool checkFinite, uint64_t norms, double share,
+             uint64_t maxBadRecords, const path &tensorboard, uint64_t histograms) {
   RunOptions options{.module = module,
                      .device = {.name = std::move(device), .threads = threads},
                      .augment = std::move(augment),
@@ -107,10 +109,19 @@ void openRun(Run *self, const path &module, nb::handle data, nb::handle test, nb
                      .patienceMetric = std::move(patienceMetric),
                      .timeLimit = timeLimit,
                      .rename = std::move(rename),
-                     .logFile = logFile};
+                     .logFile = logFile,
+                     .limit = limit,
+                     .overfitBatches = overfitBatches,
+                     .fastDevRun = fastDevRun,
+                     .checkFinite = checkFinite,
+                     .norms = norms,
+                     .share = share,
+                     .tensorboard = tensorboard,
+                     .histograms = histograms};
   options.batches.perEpoch = batchesPerEpoch;
   options.load.workers = loadWorkers.value_or(options.load.workers);
   options.load.ahead = loadAhead.value_or(options.load.ahead);
+  options.load.maxBadRecords = maxBadRecords;
   if (!nb::try_cast(data, options.data))
     options.train = datasetOf(data, "`data`");
   if (!nb::try_cast(test, options.testData))
@@ -140,9 +151,12 @@ void define(nb::module_ &module) {
            "resume"_a, "overwrite"_a, "init_from"_a, "weights"_a, "augment"_a,
            "load_workers"_a.none(), "load_ahead"_a.none(), "ranks"_a.none(), "check_ranks"_a,
            "log"_a.none(), "keep"_a, "save_best"_a, "evaluate_every"_a, "patience"_a, "min_delta"_a,
-           "patience_metric"_a, "time_limit"_a, "log_file"_a, "rename"_a)
+           "patience_metric"_a, "time_limit"_a, "log_file"_a, "rename"_a, "limit"_a,
+           "overfit_batches"_a, "fast_dev_run"_a, "check_finite"_a, "norms"_a, "share"_a,
+           "max_bad_records"_a, "tensorboard"_a, "histograms"_a)
       .def("train", &Run::train, "callback"_a.none(), "progress"_a.none(), "epochs"_a.none())
       .def("step", &Run::step, "batch"_a)
+      .def("find_rate", &Run::findRate, "lowest"_a, "highest"_a, "steps"_a, "callback"_a.none())
       .def("evaluate", &Run::evaluate, "data"_a.none())
       .def("predict", &Run::predict, "inputs"_a, "entry"_a, "into"_a.none())
       .def("save", &Run::save, "path"_a)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nanobind/stl/optional.h>
 #include <unistd.h>
 
 namespace dlc::python {
@@ -38,16 +39,29 @@ static nb::dict ratesOf(const std::vector<std::pair<std::string_view, double>> &
   return named;
 }
 
+/// {name: ParameterNorm}
+static nb::dict normsOf(const std::vector<ParameterNorm> &norms) {
+  nb::dict named;
+  for (const auto &[name, weight, gradient] : norms)
+    named[nb::str(name.data(), name.size())] = report("ParameterNorm")(weight, gradient);
+  return named;
+}
+
 static nb::object stepReport(const StepReport &r) {
   return report("StepReport")(progressOf(r.progress), r.stepsInEpoch, r.epochs, r.samples,
                               metricsOf(r.batch), metricsOf(r.epoch), r.seconds, ratesOf(r.rates),
-                              r.tokens);
+                              r.tokens, normsOf(r.norms), r.rested);
 }
 
 static nb::object epochReport(const EpochReport &r) {
   return report("EpochReport")(progressOf(r.progress), r.samples, metricsOf(r.train), r.seconds,
                                r.test ? nb::object(metricsOf(r.test->metrics)) : nb::none(),
-                               ratesOf(r.rates));
+                               ratesOf(r.rates), r.badRecords,
+                               r.test ? r.test->badRecords : std::nullopt);
+}
+
+static nb::object ratePoint(const RatePoint &point) {
+  return report("RatePoint")(point.rate, point.loss, point.smoothed);
 }
 
 /// Takes the run for a call, or refuses it.
@@ -231,6 +245,26 @@ void Run::setStream(uintptr_t stream) {
 nb::dict Run::step(nb::handle batch) {
   const HeldArrays held = arraysOf(batch, reach());
   return metricsOf(call(Access::Change, [&] { return run->step(held.arrays); }).batch);
+}
+
+nb::object Run::findRate(double lowest, double highest, uint64_t steps,
+                         const nb::object &callback) {
+  RateSearchOptions options{.from = lowest, .to = highest, .steps = steps};
+  options.hear = [&](const RatePoint &point) {
+    hear(Phase::Library, [&] {
+      if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+      if (!callback.is_none())
+        callback(ratePoint(point));
+    });
+    if (raised)
+      run->stop();
+  };
+  const RateSearch found = call(Access::Change, [&] { return run->findRate(options); });
+  nb::list points;
+  for (const RatePoint &point : found.points)
+    points.append(ratePoint(point));
+  return report("RateSearch")(found.setting, points, found.suggested, found.diverged);
 }
 
 nb::dict Run::evaluate(nb::handle data) {

@@ -34,6 +34,8 @@ public:
   void train(const nb::object &callback, const nb::object &progress,
              std::optional<uint64_t> epochs);
   nb::dict step(nb::handle batch);
+  /// A RateSearch; `callback` hears each RatePoint, and may be None.
+  nb::object findRate(double lowest, double highest, uint64_t steps, const nb::object &callback);
   nb::dict evaluate(nb::handle data);
   /// None where outputs are written `into` a mapping's arrays.
   nb::object predict(nb::handle inputs, std::string_view entry, nb::handle into);

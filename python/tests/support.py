@@ -16,11 +16,11 @@ WORK = Path(tempfile.mkdtemp(prefix="dlc-python-"))
 atexit.register(shutil.rmtree, WORK)
 
 
-def module(name):
+def module(name, flags=""):
     """Path of the module of a model beside this file."""
-    output = WORK / f"{name}.so"
+    output = WORK / f"{name}{flags}.so"
     if not output.exists():
-        dlc.compile(HERE / f"{name}.dl", output)
+        dlc.compile(HERE / f"{name}.dl", output, flags=flags.split())
     return str(output)
 
 

@@ -42,12 +42,17 @@ class Kinds(Case):
     def test_of_arguments(self):
         run = self.run_of
         for name in ("seed", "threads", "epochs", "steps", "checkpoint_every", "check_ranks", "batches_per_epoch", "load_workers",
-                     "load_ahead", "keep", "evaluate_every", "patience"):
+                     "load_ahead", "keep", "evaluate_every", "patience", "overfit_batches", "norms", "max_bad_records",
+                     "histograms"):
             for value in (-1, 1.5, "1", 1 << 64):
                 self.says(dlc.InvalidArgumentError, f"`{name}` is {value!r}, expected a whole number from 0 on", run, **{name: value})
         self.assertEqual(run(epochs=numpy.int32(3)).progress.epoch, 0)
         self.says(dlc.InvalidArgumentError, "`augment`: there is no transform 'flop'; did you mean 'flip'?", run, augment="crop:2,flop")
         self.says(dlc.InvalidArgumentError, "`resume` is given without `checkpoint`", run, resume=True)
+        self.says(dlc.InvalidArgumentError, "`limit` is 1.5, expected a part below 1 or a whole number of batches", run, limit=1.5)
+        self.says(dlc.InvalidArgumentError, "`share` is 0, expected a part of the time, above 0 and up to 1", run, share=0)
+        self.says(dlc.InvalidArgumentError, "`overfit_batches` is given, and the batches are the program's", run, batches(samples()),
+                  overfit_batches=1)
         self.says(dlc.IoError, "no/such/folder: cannot open: No such file or directory", run, "npz:no/such/folder")
         with self.assertRaisesRegex(dlc.InvalidArgumentError, "no setting 'optimizer.rate' to override; there are: "):
             run(samples(), overrides={"optimizer.rate": 1})

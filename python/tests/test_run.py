@@ -1,5 +1,6 @@
 """A run trains, evaluates, predicts and keeps what it learnt, in whatever way it is given its data."""
 import itertools
+import json
 import os
 import signal
 import threading
@@ -9,7 +10,7 @@ import unittest
 import numpy
 
 import dlc
-from support import Case, batches, grey_png, samples
+from support import Case, batches, grey_png, module, samples
 
 
 class Train(Case):
@@ -88,6 +89,107 @@ class Train(Case):
         self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["c", "c.best", "c.step-5", "log.jsonl"])
         self.assertEqual(len((self.folder / "log.jsonl").read_text().splitlines()), 8 + 2)
         self.assertEqual((self.folder / "c.best").read_bytes(), (self.folder / "c.step-5").read_bytes())
+
+    def test_trains_on_a_part(self):
+        run = self.run_of(samples(), limit=5)
+        run.train(epochs=2, progress=False)
+        self.assertEqual(run.progress.step, 10)
+        run = self.run_of(samples(), test=samples(30, seed=1), overfit_batches=2, epochs=60, share=0.99)
+        run.train(progress=False)
+        self.assertEqual(run.progress.step, 120)
+        report = run.evaluate()
+        self.assertEqual((report["accuracy"], report["confusion"].sum()), (1, 16))
+        path = self.folder / "c.safetensors"
+        run = self.run_of(samples(), test=samples(30, seed=1), checkpoint=path, log_file=self.folder / "l.jsonl", fast_dev_run=True)
+        run.train(progress=False)
+        self.assertEqual(run.progress.step, 1)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_reports_norms(self):
+        heard = []
+        run = self.run_of(samples(), norms=3, limit=4, share=0.5, epochs=1)
+        run.train(callback=heard.append, progress=False)
+        *steps, _ = heard
+        self.assertEqual([sorted(step.norms) for step in steps][2],
+                         ["bn1.bias", "bn1.weight", "linear1.bias", "linear1.weight", "linear2.bias", "linear2.weight"])
+        self.assertEqual([bool(step.norms) for step in steps], [False, False, True, False])
+        self.assertIsNone(steps[2].norms["linear1.weight"].gradient)
+        self.assertGreater(sum(step.rested for step in steps), 0)
+        # With gradients: those of the one step, whose norm is what plain descent moves by.
+        norms = []
+        given = dlc.Run(module("small", flags="--weight-gradients"), samples(), threads=1, seed=1, norms=1, steps=1, log=lambda *_: None,
+                        overrides={"optimizer.momentum": 0})
+        before = dict(given.parameters)
+        given.train(callback=lambda report: norms.append(getattr(report, "norms", None)), progress=False)
+        for name, norm in norms[0].items():
+            moved = numpy.linalg.norm(given.parameters[name] - before[name])
+            self.assertAlmostEqual(norm.gradient * 0.1, moved, delta=1e-5)
+            self.assertAlmostEqual(norm.weight, numpy.linalg.norm(given.parameters[name]), delta=1e-5)
+
+    def test_names_what_is_not_finite_first(self):
+        batch = batches(samples())[0]
+        batch["image"] = batch["image"].copy()
+        batch["image"][2, 0, 1, 1] = numpy.inf
+        with self.assertRaisesRegex(dlc.FailedError, "^step 1 of entry 'train_step': the loss is not a number, before any update: [^;]*$"):
+            self.run_of().step(batch)
+        with self.assertRaisesRegex(dlc.FailedError, "; the first not finite: input 'image', element 37 of 128 f32 is inf$"):
+            self.run_of(check_finite=True).step(batch)
+
+    def test_finds_a_rate(self):
+        heard = []
+        run = self.run_of(samples(), log_file=self.folder / "l.jsonl")
+        before = run.weights.tobytes()
+        search = run.find_rate(1e-3, 1e3, 31, callback=heard.append)
+        self.assertEqual(search.points, heard)
+        self.assertEqual((search.setting, heard[0].rate), ("optimizer.learning_rate", 1e-3))
+        self.assertEqual((run.weights.tobytes(), run.progress.step), (before, 0))
+        lines = [json.loads(line) for line in (self.folder / "l.jsonl").read_text().splitlines()]
+        self.assertEqual([(line["rate"], line["loss"], line["smoothed_loss"]) for line in lines], [tuple(point) for point in heard])
+        # The steepest descent of the smoothed loss, but for the beginning and the end.
+        smoothed = numpy.array([point.smoothed for point in heard])
+        slopes = (smoothed[2:] - smoothed[:-2])[max(1, len(heard) // 10) - 1:-1]
+        at = numpy.argmin(slopes) + max(1, len(heard) // 10)
+        self.assertEqual(search.suggested, heard[at].rate if slopes.min() < 0 else None)
+        self.assertTrue(search.diverged or len(heard) == 31)
+
+        def fail(point):
+            raise ZeroDivisionError(point.rate)
+
+        self.says(ZeroDivisionError, "1e-07", run.find_rate, callback=fail)
+        self.assertEqual(len(run.find_rate(steps=10, highest=1e-3).points), 10)
+        self.says(dlc.InvalidArgumentError, f"{module('small')}: a sweep of 9 steps says nothing: expected 10 at least", run.find_rate,
+                  steps=9)
+        self.says(dlc.InvalidArgumentError, "`steps` is 1.5, expected a whole number from 0 on", run.find_rate, steps=1.5)
+
+    def test_writes_events(self):
+        run = self.run_of(samples(), epochs=2, norms=4, tensorboard=self.folder / "board", histograms=2)
+        run.train(progress=False)
+        (file,) = (self.folder / "board").iterdir()
+        content = file.read_bytes()
+        for tag in (b"brain.Event:2", b"step/loss", b"epoch/accuracy", b"weight_norms/linear1.weight", b"weights/linear1.weight",
+                    b"pictures", b"\x89PNG"):
+            self.assertIn(tag, content)
+        self.says(dlc.InvalidArgumentError, "`histograms` is given without `tensorboard`", self.run_of, histograms=2)
+
+    def test_leaves_out_damaged_samples(self):
+        rows = numpy.zeros((4, 4), numpy.uint8)
+        for split in ("train", "test"):
+            for i in range(16):
+                place = self.folder / split / str(i % 4)
+                place.mkdir(parents=True, exist_ok=True)
+                (place / f"{i}.png").write_bytes(grey_png(rows))
+        for damaged in ("train/2/6.png", "test/1/5.png", "test/3/7.png"):
+            (self.folder / damaged).write_bytes(grey_png(rows)[:50])
+        data = f"images:{self.folder}"
+        with self.assertRaisesRegex(dlc.DamagedError, "/2/6.png: "):
+            self.run_of(data, epochs=1).train(progress=False)
+        with self.assertRaisesRegex(dlc.DamagedError, "; `max_bad_records` leaves out 1"):
+            self.run_of(data, max_bad_records=1, epochs=1).train(progress=False)
+        heard = []
+        self.run_of(data, max_bad_records=2, epochs=1).train(callback=heard.append, progress=False)
+        self.assertEqual((heard[-1].bad_records, heard[-1].test_bad_records), (1, 2))
+        self.run_of(samples(), epochs=1).train(callback=heard.append, progress=False)
+        self.assertEqual((heard[-1].bad_records, heard[-1].test_bad_records), (None, None))
 
     def test_renames_tensors(self):
         path = self.folder / "c"

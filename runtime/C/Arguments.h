@@ -26,6 +26,7 @@ inline Status present(const void *pointer, std::string_view what) {
 template <typename Struct> inline constexpr size_t firstSize = sizeof(Struct);
 template <> inline constexpr size_t firstSize<dlc_options> = offsetof(dlc_options, seed_given);
 template <> inline constexpr size_t firstSize<dlc_observer> = offsetof(dlc_observer, on_checkpoint);
+template <> inline constexpr size_t firstSize<dlc_progress> = offsetof(dlc_progress, bad_records);
 
 /// Fails if `size`, which a struct of the caller's begins with, cannot be its own; of a later
 /// version's, only zeros may stand behind what this version knows.
@@ -48,6 +49,14 @@ template <typename Struct> Result<Struct> structOf(const Struct *given, std::str
   Struct taken = {};
   std::memcpy(&taken, given, std::min(sizeof(Struct), given->size));
   return taken;
+}
+
+/// Gives a struct to the caller's, as far as that has its fields; its size is the caller's.
+template <typename Struct> Status giveStruct(Struct given, Struct *out, std::string_view name) {
+  DLC_TRY(checkSize(out, name));
+  given.size = out->size;
+  std::memcpy(out, &given, std::min(sizeof(Struct), given.size));
+  return {};
 }
 
 /// `To` is Array for a dlc_array, OutputArray for a dlc_output. `of` is for messages.

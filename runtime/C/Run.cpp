@@ -17,9 +17,10 @@ struct RunHandle : HandleObject {
 
   std::unique_ptr<Run> run;
   /// What was reported last. Rates are numbers by name as metrics are.
-  MetricValues batch, epoch, test, rates;
-  uint64_t stepsInEpoch = 0, samples = 0;
+  MetricValues batch, epoch, test, rates, weightNorms, gradientNorms;
+  uint64_t stepsInEpoch = 0, samples = 0, badRecords = 0, testBadRecords = 0;
   double seconds = 0;
+  std::vector<RatePoint> ratePoints = {};
   /// Those that were given out.
   std::set<std::string, std::less<>> names = {};
 };
@@ -57,7 +58,9 @@ dlc_progress progressOf(const RunHandle &object, const TrainingProgress &at) {
           .steps_in_epoch = object.stepsInEpoch,
           .samples = object.samples,
           .seconds = object.seconds,
-          .saved_step = object.run->lastSaved().value_or(UINT64_MAX)};
+          .saved_step = object.run->lastSaved().value_or(UINT64_MAX),
+          .bad_records = object.badRecords,
+          .test_bad_records = object.testBadRecords};
 }
 
 void keepRates(RunHandle &object, const std::vector<std::pair<std::string_view, double>> &rates) {
@@ -66,10 +69,27 @@ void keepRates(RunHandle &object, const std::vector<std::pair<std::string_view, 
     object.rates.emplace_back(name, MetricValue{.number = rate});
 }
 
+void keepNorms(RunHandle &object, const std::vector<ParameterNorm> &norms) {
+  object.weightNorms.clear();
+  object.gradientNorms.clear();
+  for (const ParameterNorm &norm : norms) {
+    object.weightNorms.emplace_back(norm.name, MetricValue{.number = norm.weight});
+    if (norm.gradient)
+      object.gradientNorms.emplace_back(norm.name, MetricValue{.number = *norm.gradient});
+  }
+}
+
+void keepTest(RunHandle &object, EvaluateReport report) {
+  object.test = std::move(report.metrics);
+  object.testBadRecords = report.badRecords.value_or(0);
+}
+
 void keep(RunHandle &object, StepReport report) {
   object.batch = std::move(report.batch);
   object.epoch = std::move(report.epoch);
   keepRates(object, report.rates);
+  if (!report.norms.empty())
+    keepNorms(object, report.norms);
   object.stepsInEpoch = report.stepsInEpoch;
   object.samples = report.samples;
   object.seconds = report.seconds;
@@ -77,8 +97,9 @@ void keep(RunHandle &object, StepReport report) {
 
 void keep(RunHandle &object, const EpochReport &report) {
   object.epoch = report.train;
+  object.badRecords = report.badRecords.value_or(0);
   if (report.test)
-    object.test = report.test->metrics;
+    keepTest(object, *report.test);
   keepRates(object, report.rates);
   object.samples = report.samples;
   object.seconds = report.seconds;
@@ -98,7 +119,7 @@ public:
     keep(object, report);
     call("`on_epoch` ", given.on_epoch, Calls::Evaluating, report.progress);
   }
-  void onEvaluation(const EvaluationReport &report) override { object.test = report.test.metrics; }
+  void onEvaluation(const EvaluationReport &report) override { keepTest(object, report.test); }
   void onCheckpoint(const std::string &) override {
     call("`on_checkpoint` ", given.on_checkpoint, Calls::Reading, object.run->progress());
   }
@@ -224,6 +245,16 @@ Result<RunOptions> optionsOf(const dlc_options &options,
     DLC_TRY(present(options.rename, "`rename`"));
   for (const char *rule : std::span(options.rename, options.rename_count))
     taken.rename.push_back(textOf(rule));
+  taken.limit = options.limit;
+  taken.overfitBatches = options.overfit_batches;
+  taken.fastDevRun = options.fast_dev_run != 0;
+  taken.checkFinite = options.check_finite != 0;
+  taken.norms = options.norms;
+  if (options.share != 0)
+    taken.share = options.share;
+  taken.load.maxBadRecords = options.max_bad_records;
+  taken.tensorboard = textOf(options.tensorboard);
+  taken.histograms = options.histograms;
   return taken;
 }
 
@@ -238,6 +269,10 @@ Result<const MetricValues *> metricsOf(const RunHandle &object, dlc_report repor
     return &object.test;
   case DLC_REPORT_RATES:
     return &object.rates;
+  case DLC_REPORT_WEIGHT_NORMS:
+    return &object.weightNorms;
+  case DLC_REPORT_GRADIENT_NORMS:
+    return &object.gradientNorms;
   }
   return invalid("there is no report number ", static_cast<int>(report));
 }
@@ -358,7 +393,7 @@ dlc_status dlc_run_evaluate(dlc_run *run, const dlc_array *arrays, size_t count)
   return inRun(run, Calls::Evaluating, [&](RunHandle &object) -> Status {
     DLC_TRY_ASSIGN(data, datasetFrom(arrays, count, "the arrays"));
     DLC_TRY_ASSIGN(report, object.run->evaluate(std::move(data)));
-    object.test = std::move(report.metrics);
+    keepTest(object, std::move(report));
     return {};
   });
 }
@@ -410,10 +445,39 @@ dlc_status dlc_run_set(dlc_run *run, const char *setting, double value) {
 
 dlc_status dlc_run_progress(dlc_run *run, dlc_progress *out_progress) {
   return inRun(run, Calls::Reading, [&](RunHandle &object) -> Status {
-    DLC_TRY(checkSize(out_progress, "dlc_progress"));
-    dlc_progress now = progressOf(object, object.run->progress());
-    now.size = out_progress->size;
-    std::memcpy(out_progress, &now, std::min(sizeof(now), now.size));
+    return giveStruct(progressOf(object, object.run->progress()), out_progress, "dlc_progress");
+  });
+}
+
+dlc_status dlc_run_find_rate(dlc_run *run, const dlc_rate_options *options,
+                             dlc_rate_search *out_search) {
+  return inRun(run, Calls::Everything, [&](RunHandle &object) -> Status {
+    DLC_TRY(checkSize(out_search, "dlc_rate_search"));
+    RateSearchOptions wanted;
+    if (options) {
+      DLC_TRY_ASSIGN(given, structOf(options, "dlc_rate_options"));
+      wanted.from = given.from != 0 ? given.from : wanted.from;
+      wanted.to = given.to != 0 ? given.to : wanted.to;
+      wanted.steps = given.steps != 0 ? given.steps : wanted.steps;
+    }
+    DLC_TRY_ASSIGN(found, object.run->findRate(wanted));
+    object.ratePoints = std::move(found.points);
+    const dlc_rate_search search = {.size = sizeof(search),
+                                    .setting = object.names.insert(found.setting).first->c_str(),
+                                    .count = object.ratePoints.size(),
+                                    .suggested = found.suggested.value_or(0),
+                                    .diverged = found.diverged};
+    return giveStruct(search, out_search, "dlc_rate_search");
+  });
+}
+
+dlc_status dlc_run_rate_point(dlc_run *run, size_t index, dlc_rate_point *out_point) {
+  return inRun(run, Calls::Reading, [&](RunHandle &object) -> Status {
+    DLC_TRY(present(out_point, "out_point"));
+    const std::vector<RatePoint> &points = object.ratePoints;
+    if (index >= points.size())
+      return invalid("the sweep has ", points.size(), " points, and none of number ", index);
+    *out_point = {points[index].rate, points[index].loss, points[index].smoothed};
     return {};
   });
 }

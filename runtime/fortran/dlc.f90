@@ -26,7 +26,7 @@ module dlc
   use, intrinsic :: iso_fortran_env, only: error_unit
   implicit none
   private
-  public :: dlc_run, dlc_ranks, dlc_array, dlc_override, dlc_progress
+  public :: dlc_run, dlc_ranks, dlc_array, dlc_override, dlc_progress, dlc_rate_search
   public :: dlc_observer, dlc_batches, dlc_log, dlc_version
 
   !> Of calls: what `stat` is.
@@ -44,7 +44,7 @@ module dlc
       DLC_ROLE_STATE = 4, DLC_ROLE_COUNTER = 5, DLC_ROLE_METRIC = 6, DLC_ROLE_DERIVED = 7
   !> Whose losses and metrics.
   integer, parameter, public :: DLC_REPORT_BATCH = 1, DLC_REPORT_EPOCH = 2, DLC_REPORT_TEST = 3, &
-      DLC_REPORT_RATES = 4
+      DLC_REPORT_RATES = 4, DLC_REPORT_WEIGHT_NORMS = 5, DLC_REPORT_GRADIENT_NORMS = 6
   !> Of what the library has to say.
   integer, parameter, public :: DLC_SEVERITY_NOTE = 0, DLC_SEVERITY_WARNING = 1, &
       DLC_SEVERITY_ERROR = 2
@@ -85,6 +85,17 @@ module dlc
     real(c_double) :: seconds = 0
     !> -1: none was written.
     integer(c_int64_t) :: saved_step = -1
+    integer(c_int64_t) :: bad_records = 0, test_bad_records = 0
+  end type
+
+  !> What a sweep over learning rates says: see c.h.
+  type :: dlc_rate_search
+    character(DLC_MAX_NAME) :: setting = ''
+    !> 0: the loss fell nowhere.
+    real(c_double) :: suggested = 0
+    logical :: diverged = .false.
+    !> The curve, batch by batch.
+    real(c_double), allocatable :: rate(:), loss(:), smoothed(:)
   end type
 
   !> Hears what there is to say, in a type of the program's that extends it.
@@ -137,6 +148,7 @@ module dlc
     procedure :: set_stream => run_set_stream
     procedure :: set => run_set
     procedure :: progress => run_progress
+    procedure :: find_rate => run_find_rate
     procedure :: metric => run_metric
     procedure :: metric_count => run_metric_count
     procedure :: metric_name => run_metric_name
@@ -234,6 +246,32 @@ module dlc
     real(c_double) :: time_limit = 0
     type(c_ptr) :: log_file = c_null_ptr, rename = c_null_ptr
     integer(c_size_t) :: rename_count = 0
+    real(c_double) :: limit = 0
+    integer(c_int64_t) :: overfit_batches = 0
+    integer(c_int) :: fast_dev_run = 0, check_finite = 0
+    integer(c_int64_t) :: norms = 0
+    real(c_double) :: share = 0
+    integer(c_int64_t) :: max_bad_records = 0
+    type(c_ptr) :: tensorboard = c_null_ptr
+    integer(c_int64_t) :: histograms = 0
+  end type
+
+  type, bind(C) :: c_rate_options
+    integer(c_size_t) :: size = 0
+    real(c_double) :: from = 0, to = 0
+    integer(c_int64_t) :: steps = 0
+  end type
+
+  type, bind(C) :: c_rate_search
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: setting = c_null_ptr
+    integer(c_int64_t) :: count = 0
+    real(c_double) :: suggested = 0
+    integer(c_int) :: diverged = 0
+  end type
+
+  type, bind(C) :: c_rate_point
+    real(c_double) :: rate = 0, loss = 0, smoothed = 0
   end type
 
   type, bind(C) :: c_observer
@@ -378,6 +416,18 @@ module dlc
       import c_int, c_ptr, dlc_progress
       type(c_ptr), value :: run
       type(dlc_progress), intent(inout) :: progress
+    end function
+    integer(c_int) function c_run_find_rate(run, options, search) bind(C, name='dlc_run_find_rate')
+      import c_int, c_ptr, c_rate_options, c_rate_search
+      type(c_ptr), value :: run
+      type(c_rate_options), intent(in) :: options
+      type(c_rate_search), intent(inout) :: search
+    end function
+    integer(c_int) function c_run_rate_point(run, index, point) bind(C, name='dlc_run_rate_point')
+      import c_int, c_ptr, c_size_t, c_rate_point
+      type(c_ptr), value :: run
+      integer(c_size_t), value :: index
+      type(c_rate_point), intent(inout) :: point
     end function
     integer(c_int) function c_run_metric(run, report, name, value) bind(C, name='dlc_run_metric')
       import c_int, c_ptr, c_char, c_double
@@ -804,7 +854,9 @@ contains
                       checkpoint_every, resume, overwrite, init_from, ranks, check_ranks, log, &
                       load_workers, load_ahead, test_data, weights, stat, message, keep, &
                       save_best, evaluate_every, patience, min_delta, patience_metric, &
-                      time_limit, log_file, rename)
+                      time_limit, log_file, rename, limit, overfit_batches, fast_dev_run, &
+                      check_finite, norms, share, max_bad_records, tensorboard, &
+                      histograms)
     class(dlc_run), intent(inout) :: self
     character(*), intent(in) :: module
     character(*), intent(in), optional :: device, data, augment, checkpoint, init_from, &
@@ -823,10 +875,15 @@ contains
     character(*), intent(in), optional :: save_best, patience_metric, log_file
     real(c_double), intent(in), optional :: min_delta, time_limit
     character(*), intent(in), optional :: rename(:)
+    real(c_double), intent(in), optional :: limit, share
+    integer, intent(in), optional :: overfit_batches, norms, max_bad_records, histograms
+    logical, intent(in), optional :: fast_dev_run, check_finite
+    character(*), intent(in), optional :: tensorboard
     type(c_options) :: options
     type(c_text), target :: module_text, device_text, data_text, augment_text, checkpoint_text, &
         init_from_text, test_text, weights_text
-    type(c_text), target :: save_best_text, patience_metric_text, log_file_text
+    type(c_text), target :: save_best_text, patience_metric_text, log_file_text, &
+        tensorboard_text
     type(c_arrays), target :: training, testing
     type(c_overrides), target :: settings
     type(c_texts), target :: rules
@@ -864,6 +921,15 @@ contains
     options%patience_metric = kept(patience_metric_text, patience_metric)
     if (present(time_limit)) options%time_limit = time_limit
     options%log_file = kept(log_file_text, log_file)
+    if (present(limit)) options%limit = limit
+    options%overfit_batches = given(overfit_batches)
+    options%fast_dev_run = is_set(fast_dev_run)
+    options%check_finite = is_set(check_finite)
+    options%norms = given(norms)
+    if (present(share)) options%share = share
+    options%max_bad_records = given(max_bad_records)
+    options%tensorboard = kept(tensorboard_text, tensorboard)
+    options%histograms = given(histograms)
     if (present(train)) then
       if (.not. take(train, training, stat, message)) return
       options%train = c_loc(training%all)
@@ -1044,6 +1110,38 @@ contains
     progress%size = c_sizeof(progress)
     call settle(c_run_progress(self%handle, progress), stat, message)
   end function
+
+  !> A sweep over learning rates on a copy of the weights: call run%find_rate(found, steps=50)
+  subroutine run_find_rate(self, search, from, to, steps, stat, message)
+    class(dlc_run), intent(in) :: self
+    type(dlc_rate_search), intent(out) :: search
+    real(c_double), intent(in), optional :: from, to
+    integer, intent(in), optional :: steps
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: message
+    type(c_rate_options) :: options
+    type(c_rate_search) :: found
+    type(c_rate_point) :: point
+    integer(c_int) :: status
+    integer(c_size_t) :: i
+    options%size = c_sizeof(options)
+    if (present(from)) options%from = from
+    if (present(to)) options%to = to
+    options%steps = given(steps)
+    found%size = c_sizeof(found)
+    status = c_run_find_rate(self%handle, options, found)
+    search%setting = text_at(found%setting, DLC_MAX_NAME)
+    search%suggested = found%suggested
+    search%diverged = found%diverged /= 0
+    allocate (search%rate(found%count), search%loss(found%count), search%smoothed(found%count))
+    do i = 1, found%count
+      status = c_run_rate_point(self%handle, i - 1, point)
+      search%rate(i) = point%rate
+      search%loss(i) = point%loss
+      search%smoothed(i) = point%smoothed
+    end do
+    call settle(status, stat, message)
+  end subroutine
 
   !> The value of a loss or metric: of the last batch, or of another report.
   function run_metric(self, name, report, stat, message) result(value)

@@ -245,6 +245,30 @@ typedef struct dlc_options {
   const char *const *rename; /* "REGEX=REPLACEMENT" each, which make the module's names of those in
                                 `init_from`, as sed does: \1 is the first group */
   size_t rename_count;
+
+  double limit; /* what dlc_run_train() takes of each epoch's batches, of the training and of each
+                   evaluation, on each rank: a part of them, below 1, or at most so many, a whole
+                   number; 0: all */
+  uint64_t overfit_batches; /* train on the first so many batches of each rank in each epoch, in
+                               their order and with the same draws, and evaluate on their samples:
+                               what can be learnt by heart is; 0: not */
+  int fast_dev_run; /* a call of dlc_run_train() is one batch, or as many as the first update
+                       of all steps takes, and an evaluation of one, and writes no file */
+  int check_finite; /* name the first tensor that is not finite where a step fails for it,
+                       and look at all parameters behind each step. Much slower */
+  uint64_t norms;   /* DLC_REPORT_WEIGHT_NORMS and DLC_REPORT_GRADIENT_NORMS have those of each so
+                       many steps, summed on the host; 0: of none */
+  double share; /* work at most this part of the time and rest behind each step for others, above 0
+                   and up to 1; all ranks rest alike; 0: 1 */
+  uint64_t max_bad_records; /* damaged samples of a pass over the data, of each rank, that are left
+                               out where one more fails as the first does if this is 0; dlc/data.h
+                               says what takes their place */
+  const char
+      *tensorboard;    /* folder that a run writes a file of its own to, on rank 0, of events that
+                          TensorBoard shows: what `log_file` has, what the model is, and the
+                          images of its first batch, 64 at most, where libdlc_images.so is */
+  uint64_t histograms; /* with it, how each parameter's values are spread, behind each so many
+                          epochs; 0: not */
 } dlc_options;
 
 /* Loads the module, opens the device, initialises or resumes, and checks all that can be checked
@@ -269,6 +293,9 @@ typedef struct dlc_progress {
   double seconds;          /* that these took */
   uint64_t saved_step;     /* the step that the last checkpoint of this run holds; UINT64_MAX: none
                               was written */
+  uint64_t bad_records;    /* damaged samples that `max_bad_records` left out, added over the ranks:
+                              of the epoch that ended last, since it began or was resumed */
+  uint64_t test_bad_records; /* and of the last evaluation */
 } dlc_progress;
 
 /* Hears how a run goes. Returns 0 to go on. */
@@ -352,13 +379,53 @@ DLC_API dlc_status dlc_run_set(dlc_run *run, const char *setting, double value);
 DLC_API dlc_status dlc_run_progress(dlc_run *run, dlc_progress *out_progress);
 
 /* ----------------------------------------------------------------------------------------------
+ * a sweep over learning rates */
+
+typedef struct dlc_rate_options {
+  size_t size;     /* sizeof(dlc_rate_options) */
+  double from, to; /* the rates of the first and of the last batch, each by the same factor above
+                      the one before; 0: 1e-7 and 10 */
+  uint64_t steps;  /* 0: 100 */
+} dlc_rate_options;
+
+typedef struct dlc_rate_search {
+  size_t size;         /* sizeof(dlc_rate_search): set by who asks */
+  const char *setting; /* that the rates are of, as "optimizer.learning_rate"; others kept their
+                          proportion. It lives until the run is freed */
+  uint64_t count;      /* points of the curve: see dlc_run_rate_point() */
+  double suggested;    /* where the smoothed loss fell the steepest; 0: it fell nowhere */
+  int diverged;        /* whether the sweep ended early, as the loss rose to four times its least or
+                          was not finite */
+} dlc_rate_search;
+
+/* A batch of the sweep: its loss, and the mean of it and those before, the later ones counting
+ * more.
+ */
+typedef struct dlc_rate_point {
+  double rate, loss, smoothed;
+} dlc_rate_point;
+
+/* Trains a copy of the present weights, batch by batch at higher learning rates in the place of the
+ * schedule's, on the training data from the first epoch's first batch on, to find one that fits;
+ * `options` may be NULL. Nothing of the run changes and no file is written but `log_file`. All
+ * ranks call it alike. */
+DLC_API dlc_status dlc_run_find_rate(dlc_run *run, const dlc_rate_options *options,
+                                     dlc_rate_search *out_search);
+/* Number `index` of the last sweep's curve. */
+DLC_API dlc_status dlc_run_rate_point(dlc_run *run, size_t index, dlc_rate_point *out_point);
+
+/* ----------------------------------------------------------------------------------------------
  * losses and metrics, of what was reported last */
 
 typedef enum dlc_report {
   DLC_REPORT_BATCH = 1, /* the last batch alone */
   DLC_REPORT_EPOCH = 2, /* the batches of the epoch so far, or of the one that ended */
   DLC_REPORT_TEST = 3,  /* the last evaluation */
-  DLC_REPORT_RATES = 4  /* the learning rates of the last update: names of scalars */
+  DLC_REPORT_RATES = 4, /* the learning rates of the last update: names of scalars */
+  /* The norms of parameters, by their names, and of their gradients in the last update, where the
+   * module gives those (dlc --weight-gradients): of the last step that `norms` asked for. */
+  DLC_REPORT_WEIGHT_NORMS = 5,
+  DLC_REPORT_GRADIENT_NORMS = 6
 } dlc_report;
 
 /* How many a report has; 0 if there was none yet. */

@@ -26,6 +26,10 @@ int main(int argc, char **argv) {
   dlc::test::PlanBuilder faster = dlc::test::smallModel();
   faster.scalars[0].value = 0.11;
   dlc::test::writeFile(folder + "/faster.so", dlc::test::moduleWith(faster.blob()));
+  // Its rate follows a schedule.
+  dlc::test::PlanBuilder scheduled = dlc::test::smallModel();
+  scheduled.scalars[0].scheduled = 1;
+  dlc::test::writeFile(folder + "/scheduled.so", dlc::test::moduleWith(scheduled.blob()));
   // The same under another name.
   dlc::test::PlanBuilder other = dlc::test::smallModel();
   other.header.model = other.text("Other");

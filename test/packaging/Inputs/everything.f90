@@ -112,6 +112,7 @@ end module
 
 program everything
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_positive_inf
   use dlc
   use heard
   implicit none
@@ -122,6 +123,7 @@ program everything
   type(dlc_ranks) :: ranks
   type(dlc_array) :: value
   type(dlc_progress) :: progress
+  type(dlc_rate_search) :: search
   type(printer), target :: prints
   type(source), target :: fills
   real(c_float), target :: image(4, 4, 1, 8), samples(4, 4, 1, 80), scores(4, 3), bias(4), &
@@ -259,6 +261,46 @@ program everything
   call run%close()
   call run%open(module, init_from=trim(folder)//'/loaded', rename=['linear'], stat=stat, message=message)
   print '(a, i0, 1x, a)', 'rule: ', stat, trim(message)
+
+  ! Parts of a training, what it says of norms and of what is not finite, and a sweep.
+  call run%open(module, data='idx:'//trim(folder)//'/data', seed=1, limit=5d0, norms=2, share=0.9d0, epochs=1, &
+                tensorboard=trim(folder)//'/board', histograms=1)
+  call run%train()
+  progress = run%progress()
+  print '(a, 2(1x, i0))', 'limited', progress%step, progress%bad_records + progress%test_bad_records
+  print '(a, *(1x, a))', 'norms', (trim(run%metric_name(i, DLC_REPORT_WEIGHT_NORMS)), &
+                                   i=1, run%metric_count(DLC_REPORT_WEIGHT_NORMS))
+  print '(a, 2(1x, l1))', 'above 0', run%metric('linear1.bias', DLC_REPORT_WEIGHT_NORMS) > 0, &
+      run%metric('linear1.bias', DLC_REPORT_GRADIENT_NORMS) > 0
+  call run%find_rate(search, stat=stat, message=message)
+  print '(a, i0, 1x, a)', 'no rate: ', stat, trim(message(len(module) + 1:))
+  call run%close()
+  call run%open(trim(folder)//'/scheduled.so', data='idx:'//trim(folder)//'/data', seed=1)
+  call run%find_rate(search, from=1d-3, to=1d3, steps=31)
+  i = size(search%rate)
+  print '(a, 5(1x, l1))', 'swept '//trim(search%setting), i > 10, search%suggested > 0, &
+      abs(search%rate(1) - 1d-3) < 1d-12, all(search%rate(2:) > search%rate(:i - 1)), &
+      search%loss(1) > 0 .and. all(search%smoothed > 0)
+  call run%find_rate(search, steps=5, stat=stat, message=message)
+  print '(a, 2(i0, 1x), a)', 'sweep: ', stat, size(search%loss), trim(message(index(message, 'so: '):))
+  call run%close()
+  call run%open(module, data='idx:'//trim(folder)//'/data', seed=1, overfit_batches=2, epochs=3)
+  call run%train()
+  progress = run%progress()
+  call run%close()
+  call run%open(module, data='idx:'//trim(folder)//'/data', seed=1, fast_dev_run=.true., &
+                checkpoint=trim(folder)//'/tried', max_bad_records=1)
+  call run%train()
+  print '(a, i0, 1x, l1)', 'by heart ', progress%step, run%metric('loss') > 0
+  call run%close()
+  call run%open(module, seed=1, check_finite=.true.)
+  image(1, 1, 1, 1) = ieee_value(1.0, ieee_positive_inf)
+  call run%step([dlc_array('image', image), dlc_array('label', label)], stat, message)
+  print '(a, i0, 1x, a)', 'finite: ', stat, trim(message(index(message, ';'):))
+  call draw(image, label)
+  call run%close()
+  call run%open(module, share=2d0, stat=stat, message=message)
+  print '(a, i0, 1x, a)', 'share: ', stat, trim(message)
 
   ! Memory of the device, on the stand-in for one: it is the host's, and no stream is looked at.
   call run%open(trim(folder)//'/simt.so', device='simt', seed=1)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -215,6 +216,183 @@ TEST(C, KeepsAndEnds) {
   options.rename_count = 2;
   const Opened named(options);
 }
+
+/// Names and values of a report.
+std::vector<std::pair<std::string, double>> reported(dlc_run *run, dlc_report report) {
+  size_t count = 0;
+  EXPECT_EQ(dlc_run_metric_count(run, report, &count), DLC_OK) << dlc_message();
+  std::vector<std::pair<std::string, double>> values;
+  for (size_t i = 0; i < count; ++i) {
+    const char *name = nullptr;
+    EXPECT_EQ(dlc_run_metric_name(run, report, i, &name), DLC_OK) << dlc_message();
+    values.emplace_back(name, metric(run, report, name));
+  }
+  return values;
+}
+
+// Parts of an epoch, the same batches again and again, and a try that writes nothing.
+TEST(C, TrainsOnAPart) {
+  Folder folder;
+  dlc_options options = folder.options();
+  options.limit = 5;
+  options.epochs = 1;
+  {
+    const Opened run(options);
+    ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+    EXPECT_EQ(stepOf(run), 5u);
+  }
+  options.limit = 0;
+  options.overfit_batches = 2;
+  options.epochs = 3;
+  {
+    const Opened run(options);
+    ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+    EXPECT_EQ(stepOf(run), 6u);
+  }
+  options = folder.options();
+  const std::string written = folder.path("c.safetensors");
+  options.checkpoint = written.c_str();
+  options.fast_dev_run = 1;
+  const Opened run(options);
+  ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+  EXPECT_EQ(stepOf(run), 1u);
+  EXPECT_FALSE(std::filesystem::exists(written));
+}
+
+// What C++ hears, by the parameters' names, of the last step that has them; no bit depends on a
+// part of the time.
+TEST(C, ReportsNorms) {
+  Folder folder;
+  dlc_options options = folder.options();
+  options.steps = 5;
+  options.norms = 4;
+  options.share = 0.9;
+  const Opened run(options);
+  EXPECT_TRUE(reported(run, DLC_REPORT_WEIGHT_NORMS).empty());
+  ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+
+  struct Norms : dlc::TrainObserver {
+    std::vector<std::pair<std::string, double>> weights, gradients;
+    void onStep(const dlc::StepReport &report) override {
+      for (const dlc::runtime::ParameterNorm &norm : report.norms) {
+        weights.emplace_back(norm.name, norm.weight);
+        gradients.emplace_back(norm.name, norm.gradient.value());
+      }
+    }
+  } norms;
+  auto same = dlc::Run::open({.module = folder.module,
+                              .device = {.threads = 1},
+                              .data = folder.data,
+                              .seed = 1,
+                              .steps = 5,
+                              .norms = 4});
+  ASSERT_TRUE(same.ok());
+  ASSERT_TRUE((*same)->train({&norms}).ok());
+  ASSERT_EQ(norms.weights.size(), 2u);
+  EXPECT_EQ(reported(run, DLC_REPORT_WEIGHT_NORMS), norms.weights);
+  EXPECT_EQ(reported(run, DLC_REPORT_GRADIENT_NORMS), norms.gradients);
+}
+
+TEST(C, NamesWhatIsNotFiniteFirst) {
+  Folder folder;
+  dlc_options options = folder.options();
+  options.data = nullptr;
+  options.check_finite = 1;
+  const Opened run(options);
+  OwnBatch batch;
+  batch.image[37] = -HUGE_VALF;
+  EXPECT_NE(said(dlc_run_step(run, batch.arrays, 2), DLC_FAILED)
+                .find("; the first not finite: input 'image', element 37 of 128 f32 is -inf"),
+            std::string::npos);
+}
+
+// The curve is that of C++, and nothing of the run changes.
+TEST(C, FindsARate) {
+  Folder folder;
+  const Opened run(folder.options());
+  const auto before = weightsOf(run);
+  dlc_rate_point point = {};
+  EXPECT_EQ(said(dlc_run_rate_point(run, 0, &point)),
+            "the sweep has 0 points, and none of number 0");
+  dlc_rate_options options = {.size = sizeof(options), .from = 1e-3, .to = 1e3, .steps = 31};
+  dlc_rate_search search = {};
+  search.size = sizeof(search);
+  ASSERT_EQ(dlc_run_find_rate(run, &options, &search), DLC_OK) << dlc_message();
+  EXPECT_EQ(weightsOf(run), before);
+  EXPECT_EQ(stepOf(run), 0u);
+
+  auto same = dlc::Run::open(
+      {.module = folder.module, .device = {.threads = 1}, .data = folder.data, .seed = 1});
+  ASSERT_TRUE(same.ok());
+  const auto found = (*same)->findRate({.from = 1e-3, .to = 1e3, .steps = 31});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(search.setting, found->setting);
+  EXPECT_EQ(search.suggested, found->suggested.value_or(0));
+  EXPECT_EQ(search.diverged != 0, found->diverged);
+  ASSERT_EQ(search.count, found->points.size());
+  for (size_t i = 0; i < search.count; ++i) {
+    ASSERT_EQ(dlc_run_rate_point(run, i, &point), DLC_OK) << dlc_message();
+    const dlc::RatePoint &expected = found->points[i];
+    EXPECT_EQ(std::tuple(point.rate, point.loss, point.smoothed),
+              std::tuple(expected.rate, expected.loss, expected.smoothed));
+  }
+  EXPECT_EQ(said(dlc_run_rate_point(run, search.count, &point)),
+            "the sweep has " + std::to_string(search.count) + " points, and none of number " +
+                std::to_string(search.count));
+  // Without options it is C++'s.
+  ASSERT_EQ(dlc_run_find_rate(run, nullptr, &search), DLC_OK) << dlc_message();
+  ASSERT_EQ(dlc_run_rate_point(run, 0, &point), DLC_OK);
+  EXPECT_EQ(point.rate, 1e-7);
+  options.steps = 9;
+  EXPECT_NE(said(dlc_run_find_rate(run, &options, &search)).find("a sweep of 9 steps says nothing"),
+            std::string::npos);
+  search.size = 0;
+  EXPECT_EQ(said(dlc_run_find_rate(run, nullptr, &search)).substr(0, 33),
+            "`size` of dlc_rate_search is 0: e");
+}
+
+#ifdef DLC_TEST_PICTURES
+// A damaged sample is left out and counted, or named.
+TEST(C, LeavesOutDamagedSamples) {
+  Folder folder;
+  // A picture of 4x4 bytes whose first row is bright.
+  const unsigned char png[] = {
+      0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+      0x52, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x00, 0x8c,
+      0x9a, 0xc1, 0xa2, 0x00, 0x00, 0x00, 0x0e, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0xf8,
+      0x0f, 0x04, 0x0c, 0xa8, 0x00, 0x00, 0x45, 0xce, 0x03, 0xfd, 0xf9, 0xbb, 0xae, 0xc3, 0x00,
+      0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+  const auto *bytes = reinterpret_cast<const std::byte *>(png);
+  std::vector<std::byte> picture(bytes, bytes + sizeof(png));
+  for (int i = 0; i < 16; ++i) {
+    const std::string place = folder.path("pictures/train/") + std::to_string(i % 4);
+    std::filesystem::create_directories(place);
+    writeFile(place + "/" + std::to_string(i) + ".png", picture);
+  }
+  picture.resize(50);
+  writeFile(folder.path("pictures/train/2/6.png"), picture);
+  dlc_options options = folder.options();
+  const std::string pictures = "images:" + folder.path("pictures");
+  options.data = pictures.c_str();
+  options.epochs = 1;
+  const Opened strict(options);
+  EXPECT_NE(said(dlc_run_train(strict, nullptr), DLC_DAMAGED).find("/2/6.png: "),
+            std::string::npos);
+  options.max_bad_records = 1;
+  const Opened run(options);
+  ASSERT_EQ(dlc_run_train(run, nullptr), DLC_OK) << dlc_message();
+  dlc_progress progress = {};
+  progress.size = sizeof(progress);
+  ASSERT_EQ(dlc_run_progress(run, &progress), DLC_OK);
+  EXPECT_EQ(std::pair(progress.bad_records, progress.test_bad_records), std::pair(1ul, 0ul));
+  // A program that was compiled before there was such a number.
+  progress = {};
+  progress.size = offsetof(dlc_progress, bad_records);
+  ASSERT_EQ(dlc_run_progress(run, &progress), DLC_OK);
+  EXPECT_EQ(progress.step, 2u);
+  EXPECT_EQ(progress.bad_records, 0u);
+}
+#endif
 
 TEST(C, StepsFromC) {
   Folder folder;
@@ -471,6 +649,21 @@ TEST(C, NamesItsOwnFields) {
   options = folder.options();
   options.time_limit = -1;
   EXPECT_EQ(said(dlc_run_open(&options, &run)), "`time_limit` is -1, expected a number from 0 on");
+  options = folder.options();
+  options.limit = 1.5;
+  EXPECT_EQ(said(dlc_run_open(&options, &run)),
+            "`limit` is 1.5, expected a part below 1 or a whole number of batches");
+  options = folder.options();
+  options.share = 2;
+  EXPECT_EQ(said(dlc_run_open(&options, &run)),
+            "`share` is 2, expected a part of the time, above 0 and up to 1");
+  options = folder.options();
+  options.data = nullptr;
+  options.overfit_batches = 1;
+  options.batches_per_epoch = 1;
+  options.batches_fill = [](void *, uint64_t, uint64_t, const dlc_output *, size_t) { return 0; };
+  EXPECT_EQ(said(dlc_run_open(&options, &run)),
+            "`overfit_batches` is given, and the batches are the program's");
   using dlc::runtime::withFieldsOfC;
   EXPECT_EQ(withFieldsOfC("`checkpointEvery` and `batches.perEpoch`"),
             "`checkpoint_every` and `batches_per_epoch`");
@@ -536,8 +729,8 @@ TEST(C, ArraysThatAreNone) {
   ASSERT_EQ(dlc_run_step(run, batch.arrays, 2), DLC_OK) << dlc_message();
   EXPECT_EQ(said(dlc_run_metric(run, DLC_REPORT_BATCH, "lost", &value)),
             "the report has no 'lost'; there are: loss, accuracy");
-  EXPECT_EQ(said(dlc_run_metric(run, static_cast<dlc_report>(5), "loss", &value)),
-            "there is no report number 5");
+  EXPECT_EQ(said(dlc_run_metric(run, static_cast<dlc_report>(7), "loss", &value)),
+            "there is no report number 7");
 }
 
 // On the CPU the device's memory is the host's, and a stream is not looked at.
