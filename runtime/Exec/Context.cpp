@@ -11,15 +11,17 @@
 #include "runtime/Exec/Schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace dlc::runtime {
 
 /// An input: where the caller's bytes are, and a copy of them where they cannot be used in place.
 struct InputBinding {
-  std::span<const std::byte> source;
+  /// What it takes.
+  uint64_t bytes = 0;
+  std::span<const std::byte> source = {};
   /// Device only where that is not the host's memory.
   Place place = Place::Host;
   /// Whether the numbers of classes in it, on the host, have been looked at for the next run.
@@ -49,11 +51,12 @@ struct Context::Impl {
   }
   size_t number() const { return &entry - state->module()->plan().entries.data(); }
   Status write(const ScalarInfo &scalar, double value);
+  Status set(const ScalarInfo &scalar, double value);
   Status followStep();
   Result<double> factorOfRun(const dlc_step &step) const;
   Status checkGradients() const;
   Status showWrites(const Trace &trace, uint32_t record) const;
-  Status readFetched(size_t index, std::span<std::byte> destination) const;
+  Result<std::span<const std::byte>> fetchedOf(size_t index) const;
   DeviceMemory *memoryOf(const ValueInfo &output) const;
   Status readStorage(const ValueInfo &output, std::span<std::byte> destination) const;
   Status readOnHost(size_t index, std::span<std::byte> destination) const;
@@ -77,8 +80,12 @@ struct Context::Impl {
   std::vector<bool> given;
   /// Batches of an epoch; 0: not known.
   uint64_t epochBatches = 0;
-  /// What the last run that was finished handed over, by its output.
-  std::map<size_t, std::vector<std::byte>> fetched;
+  /// What the last run that was finished handed over, one output behind the other, and where each
+  /// begins.
+  std::vector<std::byte> fetched;
+  std::vector<size_t> fetchedAt;
+  /// Words of the seed, step and first sample of random numbers; null for those that it has not.
+  std::array<const ScalarInfo *, 4> random = {};
   /// Variables that the prepare entry makes of others, of those that this entry reads.
   std::vector<size_t> derived;
   /// Runs what the prepare entry has for them; made when it is first needed.
@@ -103,6 +110,14 @@ Status Context::Impl::allocate(const std::vector<bool> *needed) {
   DLC_TRY_ASSIGN(made, Executor::create(*state, entry, spaces, needed));
   executor = std::move(made);
   inputs.resize(entry.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].bytes = entry.inputs[i].type.logicalBytes();
+  for (size_t at = 0; const ValueInfo &output : entry.outputs) {
+    fetchedAt.push_back(at);
+    at += output.isFetched() ? output.type.logicalBytes() : 0;
+  }
+  random = {plan.findScalar("random.seed_low"), plan.findScalar("random.seed_high"),
+            plan.findScalar("random.step"), plan.findScalar("random.first_sample")};
   given.resize(plan.scalars.size());
   wholeBatch = static_cast<int32_t>(entry.batch);
   const bool reads = entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER;
@@ -149,7 +164,7 @@ Status Context::Impl::checkRoom() const {
 /// Without a count all samples are valid; other inputs must be bound.
 Status Context::Impl::bindValid(size_t index) {
   InputBinding &input = inputs[index];
-  if (input.source.data() || entry.inputs[index].type.logicalBytes() == 0)
+  if (input.source.data() || input.bytes == 0)
     return {};
   if (index != entry.validInput)
     return invalid("entry '", entry.name, "': input '", entry.inputs[index].name, "' is not bound");
@@ -249,6 +264,13 @@ Status Context::Impl::write(const ScalarInfo &scalar, double value) {
   return scalars->write(scalar.offset, std::span(number, dtypeSize(scalar.dtype)));
 }
 
+/// Writes what the caller says.
+Status Context::Impl::set(const ScalarInfo &scalar, double value) {
+  DLC_TRY(write(scalar, value));
+  given[&scalar - state->module()->plan().scalars.data()] = true;
+  return {};
+}
+
 /// What the module's schedule makes of learning rates in the next run.
 Result<double> Context::Impl::factorOfRun(const dlc_step &step) const {
   const Plan &plan = state->module()->plan();
@@ -296,7 +318,10 @@ Status Context::Impl::followStep() {
 Status Context::Impl::checkGradients() const {
   for (size_t i = 0; i < entry.outputs.size(); ++i) {
     const ValueInfo &output = entry.outputs[i];
-    if (output.kind != DLC_VALUE_CHECK || allFinite(output.type.dtype, fetched.at(i)))
+    if (output.kind != DLC_VALUE_CHECK)
+      continue;
+    DLC_TRY_ASSIGN(numbers, fetchedOf(i));
+    if (allFinite(output.type.dtype, numbers))
       continue;
     std::vector<std::byte> content;
     for (size_t v = 0; started == finished && v < state->module()->plan().variables.size(); ++v) {
@@ -372,9 +397,7 @@ int Context::findOutput(std::string_view name) const {
   return findValue(impl->entry.outputs, name);
 }
 
-static Status checkBytes(const EntryInfo &entry, const ValueInfo &value, size_t size) {
-  if (size == value.type.logicalBytes())
-    return {};
+static Status wrongBytes(const EntryInfo &entry, const ValueInfo &value, size_t size) {
   return invalid("entry '", entry.name, "': '", value.name, "' is ", value.type.str(), ", ",
                  value.type.logicalBytes(), " bytes, found ", size);
 }
@@ -384,7 +407,8 @@ Status Context::bind(size_t index, std::span<const std::byte> source, Place plac
     if (index >= impl->inputs.size())
       return invalid("entry '", impl->entry.name, "': input ", index, " of ", impl->inputs.size());
     const ValueInfo &input = impl->entry.inputs[index];
-    DLC_TRY(checkBytes(impl->entry, input, source.size()));
+    if (source.size() != impl->inputs[index].bytes)
+      return wrongBytes(impl->entry, input, source.size());
     const Device &device = *impl->state->device();
     DLC_TRY_IN(device.checkPlace(source.data(), place), "the memory for input '", input.name, "'");
     const Place needed = device.sharesHostMemory() ? Place::Host : place;
@@ -432,10 +456,12 @@ Status Context::setScalar(std::string_view name, double value) {
     const ScalarInfo *scalar = plan.findScalar(name);
     if (!scalar)
       return invalid(impl->state->module()->path(), ": no scalar '", name, "'");
-    DLC_TRY(impl->write(*scalar, value));
-    impl->given[scalar - plan.scalars.data()] = true;
-    return {};
+    return impl->set(*scalar, value);
   });
+}
+
+Status Context::setScalar(const ScalarInfo &scalar, double value) {
+  return guarded([&] { return impl->set(scalar, value); });
 }
 
 void Context::setEpoch(uint64_t batches) { impl->epochBatches = batches; }
@@ -443,12 +469,10 @@ void Context::setEpoch(uint64_t batches) { impl->epochBatches = batches; }
 void Context::setTimeline(Timeline *timeline) { impl->executor->setTimeline(timeline); }
 
 Status Context::setRandom(uint64_t seed, uint64_t step, uint64_t firstSample) {
-  for (const auto &[name, word] : {std::pair("random.seed_low", seed),
-                                   {"random.seed_high", seed >> 32},
-                                   {"random.step", step},
-                                   {"random.first_sample", firstSample}})
-    if (impl->state->module()->plan().findScalar(name))
-      DLC_TRY(setScalar(name, static_cast<int32_t>(static_cast<uint32_t>(word))));
+  const uint64_t words[] = {seed, seed >> 32, step, firstSample};
+  for (size_t i = 0; i < impl->random.size(); ++i)
+    if (impl->random[i])
+      DLC_TRY(setScalar(*impl->random[i], static_cast<int32_t>(static_cast<uint32_t>(words[i]))));
   return {};
 }
 
@@ -485,15 +509,7 @@ Status Context::finish() {
     Result<std::span<const std::byte>> results = impl->executor->results(impl->finished++ % 2);
     if (!results.ok())
       return results.takeStatus().in(concat("entry '", impl->entry.name, "'"));
-    std::span<const std::byte> rest = *results;
-    for (size_t i = 0; i < impl->entry.outputs.size(); ++i) {
-      const ValueInfo &output = impl->entry.outputs[i];
-      if (!output.isFetched())
-        continue;
-      const auto own = rest.first(output.type.logicalBytes());
-      impl->fetched[i].assign(own.begin(), own.end());
-      rest = rest.subspan(own.size());
-    }
+    impl->fetched.assign(results->begin(), results->end());
     DLC_TRY_IN(impl->checkGradients(), "entry '", impl->entry.name, "'");
     return {};
   });
@@ -529,18 +545,20 @@ Status Context::Impl::readStorage(const ValueInfo &output, std::span<std::byte> 
   return {};
 }
 
-Status Context::Impl::readFetched(size_t index, std::span<std::byte> destination) const {
-  auto known = fetched.find(index);
-  if (known == fetched.end())
+Result<std::span<const std::byte>> Context::Impl::fetchedOf(size_t index) const {
+  const uint64_t bytes = entry.outputs[index].type.logicalBytes();
+  if (!fits(fetchedAt[index], bytes, fetched.size()))
     return invalid("entry '", entry.name, "' has not run yet");
-  std::ranges::copy(known->second, destination.begin());
-  return {};
+  return std::span(fetched).subspan(fetchedAt[index], bytes);
 }
 
 Status Context::Impl::readOnHost(size_t index, std::span<std::byte> destination) const {
   const ValueInfo &output = entry.outputs[index];
-  if (output.isFetched())
-    return readFetched(index, destination);
+  if (output.isFetched()) {
+    DLC_TRY_ASSIGN(bytes, fetchedOf(index));
+    std::ranges::copy(bytes, destination.begin());
+    return {};
+  }
   if (output.type.isRowMajor())
     return readStorage(output, destination);
   std::vector<std::byte> storage(output.type.storageBytes());
@@ -559,6 +577,10 @@ Status Context::Impl::readOnDevice(size_t index, std::span<std::byte> destinatio
   return copyFromHost(*state->device(), copy, destination);
 }
 
+Result<std::span<const std::byte>> Context::fetched(size_t output) const {
+  return impl->fetchedOf(output);
+}
+
 Status Context::read(size_t index, std::span<std::byte> destination, Place place) const {
   return guarded([&] { return readOutput(index, destination, place); });
 }
@@ -569,7 +591,8 @@ Status Context::readOutput(size_t index, std::span<std::byte> destination, Place
                    impl->entry.outputs.size());
   const ValueInfo &output = impl->entry.outputs[index];
   Device &device = *impl->state->device();
-  DLC_TRY(checkBytes(impl->entry, output, destination.size()));
+  if (destination.size() != output.type.logicalBytes())
+    return wrongBytes(impl->entry, output, destination.size());
   DLC_TRY_IN(device.checkPlace(destination.data(), place), "the memory for output '", output.name,
              "'");
   if (place == Place::Host || device.sharesHostMemory())

@@ -23,15 +23,14 @@ std::span<const double> MetricSums::totalsOf(uint32_t number) const {
 }
 
 Status MetricSums::add(const Context &context) {
-  std::vector<std::byte> values;
   for (size_t i = 0; i < firsts.size(); ++i) {
     if (entry->outputs[i].kind != DLC_VALUE_ACCUMULATOR)
       continue;
-    const TensorType &type = entry->outputs[i].type;
-    values.resize(type.logicalBytes());
-    DLC_TRY(context.read(i, values));
-    for (size_t j = 0; j < type.elementCount(); ++j)
-      totals[firsts[i] + j] += loadElement(type.dtype, &values[j * dtypeSize(type.dtype)]);
+    DLC_TRY_ASSIGN(values, context.fetched(i));
+    const dlc_dtype dtype = entry->outputs[i].type.dtype;
+    double *total = &totals[firsts[i]];
+    for (const uint64_t size = dtypeSize(dtype); !values.empty(); values = values.subspan(size))
+      *total++ += loadElement(dtype, values.data());
   }
   ++runCount;
   return {};
@@ -98,10 +97,10 @@ MetricValue MetricSums::value(size_t index) const {
   for (const dlc_term &term : metric.terms) {
     const double count = term.count == DLC_NONE
                              ? term.constant_count * static_cast<double>(runCount)
-                             : totalsOf(term.count)[0];
+                             : totals[firsts[term.count]];
     // Of nothing that counts, a sum of nothing.
     if (count != 0)
-      value += term.coefficient * totalsOf(term.sum)[0] / count;
+      value += term.coefficient * totals[firsts[term.sum]] / count;
   }
   return {metric.finish == DLC_FINISH_EXP ? std::exp(value) : value};
 }

@@ -107,15 +107,10 @@ bool ratesFollowBatch(const Plan &plan) {
       plan.settings, [](const SettingInfo &setting) { return setting.name == "reference_batch"; });
 }
 
-Status applyFactor(Context &context, double factor,
-                   const std::map<std::string, double> &overrides) {
-  for (const ScalarInfo &scalar : context.state()->module()->plan().scalars) {
-    if (!scalar.scheduled)
-      continue;
-    auto given = overrides.find(std::string(scalar.name));
-    const double base = given == overrides.end() ? scalar.value : given->second;
-    DLC_TRY(context.setScalar(scalar.name, base * factor));
-  }
+Status applyFactor(Context &context, double factor) {
+  for (const ScalarInfo &scalar : context.state()->module()->plan().scalars)
+    if (scalar.scheduled)
+      DLC_TRY(context.setScalar(scalar, scalar.value * factor));
   return {};
 }
 

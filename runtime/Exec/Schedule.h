@@ -5,7 +5,6 @@
 #include "dlc/context.h"
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 
@@ -41,10 +40,9 @@ double ranksFactor(std::span<const SchedulePart> parts, unsigned ranks, const Sc
 /// Whether learning rates are those of the compiled batch, and grow with the number of ranks.
 bool ratesFollowBatch(const Plan &plan);
 
-/// Writes a context's scheduled scalars: what was set in the place of their defaults, else these,
-/// times the factor. They no longer follow the module's schedule then: to time runs, by 1.
-Status applyFactor(Context &context, double factor,
-                   const std::map<std::string, double> &overrides = {});
+/// Writes a context's scheduled scalars, their defaults times the factor. They no longer follow the
+/// module's schedule then: to time runs, by 1.
+Status applyFactor(Context &context, double factor);
 
 /// The part that holds for that update; null without parts.
 const SchedulePart *schedulePart(std::span<const SchedulePart> parts, const ScheduleTime &time);

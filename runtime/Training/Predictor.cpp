@@ -41,10 +41,10 @@ static std::string namesOf(const std::vector<ValueInfo> &values, uint32_t leftOu
   return names;
 }
 
-/// The array for each input, by number; null for the count of valid samples.
-static Result<std::vector<const Array *>> arraysOf(const EntryInfo &entry,
-                                                   std::span<const Array> arrays) {
-  std::vector<const Array *> found(entry.inputs.size());
+/// Finds the array for each input, by number; null for the count of valid samples.
+static Status findArrays(const EntryInfo &entry, std::span<const Array> arrays,
+                         std::vector<const Array *> &found) {
+  found.assign(entry.inputs.size(), nullptr);
   for (const Array &array : arrays) {
     size_t i = 0;
     while (i < found.size() && (i == entry.validInput || entry.inputs[i].name != array.name))
@@ -62,22 +62,21 @@ static Result<std::vector<const Array *>> arraysOf(const EntryInfo &entry,
     if (!found[i] && i != entry.validInput)
       return invalid("entry '", entry.name, "': no array '", entry.inputs[i].name, "', the input ",
                      entry.inputs[i].type.str());
-  return found;
+  return {};
 }
 
-Result<Batch> batchOf(const EntryInfo &entry, std::span<const Array> arrays) {
-  DLC_TRY_ASSIGN(found, arraysOf(entry, arrays));
-  Batch batch;
+Result<const Batch &> ArrayBatches::take(std::span<const Array> arrays) {
+  DLC_TRY(findArrays(entry, arrays, found));
   batch.valid = static_cast<int32_t>(entry.batch);
+  batch.inputs.resize(found.size());
+  batch.places.resize(found.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    batch.inputs.emplace_back();
-    batch.places.push_back(found[i] ? found[i]->place : Place::Host);
     if (!found[i])
       continue;
     const ValueInfo &input = entry.inputs[i];
     DLC_TRY(checkInput(entry, input, *found[i]));
-    batch.inputs.back() = {static_cast<const std::byte *>(found[i]->data),
-                           input.type.logicalBytes()};
+    batch.inputs[i] = {static_cast<const std::byte *>(found[i]->data), input.type.logicalBytes()};
+    batch.places[i] = found[i]->place;
   }
   return batch;
 }
@@ -96,7 +95,8 @@ Predictor::Predictor(std::unique_ptr<Context> made)
 }
 
 Result<Predictor::Given> Predictor::match(std::span<const Array> arrays) const {
-  DLC_TRY_ASSIGN(found, arraysOf(entry, arrays));
+  std::vector<const Array *> found;
+  DLC_TRY(findArrays(entry, arrays, found));
   Given given{{}, entry.batch};
   const auto first = std::ranges::find_if(found, [](const Array *array) { return array; });
   if (bySample && first != found.end() && !(*first)->shape.empty())

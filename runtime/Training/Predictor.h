@@ -14,10 +14,21 @@
 
 namespace dlc::runtime {
 
-/// The arrays as a batch of an entry: an array for each of its inputs, but for the count of valid
-/// samples. Fails with InvalidArgument where one is missing, unknown, twice there or of another
-/// type.
-Result<Batch> batchOf(const EntryInfo &entry, std::span<const Array> arrays);
+/// Takes arrays as batches of an entry: an array for each of its inputs, but for the count of valid
+/// samples.
+class ArrayBatches {
+public:
+  explicit ArrayBatches(const EntryInfo &entry) : entry(entry) {}
+  /// The batch, until the next one is taken. Fails with InvalidArgument where an array is missing,
+  /// unknown, twice there or of another type.
+  Result<const Batch &> take(std::span<const Array> arrays);
+
+private:
+  const EntryInfo &entry;
+  /// The array for each input; null for the count of valid samples.
+  std::vector<const Array *> found;
+  Batch batch;
+};
 
 /// Runs an entry that infers on any number of samples, where the first axis of all inputs counts
 /// them, or on arrays that are as it takes them.

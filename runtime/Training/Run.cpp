@@ -77,6 +77,7 @@ struct Run::Impl {
   Status start();
   Status createTrainer();
   Status createEvaluator();
+  Status bind(std::span<const Array> arrays);
   Status needTrainer() { return trainer ? Status() : createTrainer(); }
   Status checkProcess() const;
   Status checkTrainingData() const;
@@ -99,6 +100,8 @@ struct Run::Impl {
   std::shared_ptr<Transport> ranks;
   RunBeginning begin;
   std::unique_ptr<Trainer> trainer;
+  /// Those of step().
+  std::optional<ArrayBatches> batches;
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<ReportLog> reports;
   std::unique_ptr<EventFile> events;
@@ -139,6 +142,7 @@ Status Run::Impl::createTrainer() {
                                           begin.augmentation, begin.progress));
   DLC_TRY(created->restore(begin.metadata).in(options.checkpoint));
   trainer = std::move(created);
+  batches.emplace(trainer->entry());
   trainer->setLog(ownLog());
   if (trainer->testEvaluator())
     evaluator.reset();
@@ -146,6 +150,12 @@ Status Run::Impl::createTrainer() {
   if (!warning.empty())
     Speaker(options.log, ranks->rank() == 0).warn(options.module, ": ", warning);
   return {};
+}
+
+/// A batch of the program's, for the next step.
+Status Run::Impl::bind(std::span<const Array> arrays) {
+  Result<const Batch &> batch = batches->take(arrays);
+  return batch.ok() ? trainer->bind(*batch) : batch.takeStatus();
 }
 
 Status Run::Impl::createEvaluator() {
@@ -358,16 +368,15 @@ Result<RateSearch> Run::findRate(const RateSearchOptions &options) {
   });
 }
 
-Result<StepReport> Run::step(std::span<const Array> arrays) {
-  return guarded([&]() -> Result<StepReport> {
+Result<const StepReport &> Run::step(std::span<const Array> arrays) {
+  return guarded([&]() -> Result<const StepReport &> {
     DLC_TRY(impl->checkProcess());
     const PhaseScope inside(*impl->ranks, Phase::Compute);
     DLC_TRY(impl->needTrainer());
     const EntryInfo &entry = impl->trainer->entry();
     const bool none = arrays.empty() && !entry.inputs.empty() && impl->ranks->ranks() > 1;
-    const Result<Batch> batch = none ? Batch() : batchOf(entry, arrays);
-    const Status bound = batch.ok() && !none ? impl->trainer->bind(*batch) : Status();
-    DLC_TRY_ASSIGN(having, countBatches(*impl->ranks, batch.ok() ? bound : batch.status(), !none));
+    const Status bound = none ? Status() : impl->bind(arrays);
+    DLC_TRY_ASSIGN(having, countBatches(*impl->ranks, bound, !none));
     return impl->trainer->step(!none, having);
   });
 }

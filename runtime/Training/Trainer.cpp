@@ -182,6 +182,14 @@ void Trainer::setLog(const Log &log) {
 
 Transport &Trainer::ranks() const { return state->device()->ranks(); }
 
+/// What reports call the losses and metrics of a step: its own name is in front where another one
+/// trains, too.
+static void appendMetricNames(std::vector<std::string> &names, const EntryInfo &entry,
+                              std::string_view step, bool named) {
+  for (const MetricInfo &metric : entry.metrics)
+    names.push_back(named ? concat(step, ".", metric.name) : std::string(metric.name));
+}
+
 /// Scalars that no user sets.
 static bool isOurs(std::string_view scalar) {
   return scalar == "step" || scalar == ranksScale || scalar == ranksCount ||
@@ -211,6 +219,9 @@ Status Trainer::prepareSteps() {
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
+  updates = plan.findScalar("step");
+  for (Step &step : steps)
+    appendMetricNames(step.names, step.context->entry(), step.name, severalTrain());
   findRates();
   return {};
 }
@@ -242,7 +253,7 @@ Status Trainer::set(const std::string &scalar, double value) {
 /// Of the next update to be started. Another number of ranks before a resumption took other
 /// numbers of batches for an epoch.
 ScheduleTime Trainer::scheduleTime(const Step &step) const {
-  const uint64_t batches = epochBatches(), started = inFlight.size();
+  const uint64_t batches = epochBatches(), started = inFlight;
   return {(position.step + started) / step.every, static_cast<double>(batches) / step.every,
           (position.epoch * batches + position.position + started) / step.every};
 }
@@ -250,33 +261,41 @@ ScheduleTime Trainer::scheduleTime(const Step &step) const {
 /// Writes the scheduled scalars for the next update to be started.
 Status Trainer::applySchedule(Step &step) {
   const bool overRanks = ranks().ranks() > 1 && ratesFollowBatch(state->module()->plan());
-  if (heldFactor) {
-    step.factor = *heldFactor * (overRanks ? ranks().ranks() : 1);
-    return applyFactor(*step.context, step.factor, options.overrides);
-  }
+  if (heldFactor)
+    return applyFactor(step, *heldFactor * (overRanks ? ranks().ranks() : 1));
   if (step.schedule.empty() && !overRanks)
     return {};
   const ScheduleTime time = scheduleTime(step);
   double factor = step.plateau.factor() * scheduleFactor(step.schedule, time);
   if (overRanks)
     factor *= ranksFactor(step.schedule, ranks().ranks(), time);
+  return applyFactor(step, factor);
+}
+
+Status Trainer::applyFactor(Step &step, double factor) {
   step.factor = factor;
-  return applyFactor(*step.context, factor, options.overrides);
+  for (const auto &[scalar, base] : scheduled)
+    DLC_TRY(step.context->setScalar(*scalar, base * factor));
+  return {};
 }
 
 /// Scalars of a step begin with its name; those of a single one need none.
 void Trainer::findRates() {
+  scheduled.clear();
   rates.clear();
-  for (const ScalarInfo &scalar : state->module()->plan().scalars)
+  for (const ScalarInfo &scalar : state->module()->plan().scalars) {
+    if (!scalar.scheduled)
+      continue;
+    const auto given = options.overrides.find(std::string(scalar.name));
+    const double base = given == options.overrides.end() ? scalar.value : given->second;
+    scheduled.push_back({&scalar, base});
     for (const Step &step : steps) {
       const std::string_view name = step.context->entry().name;
       const std::string prefix = name == "train_step" ? "" : concat(name, ".");
-      if (!scalar.scheduled || !scalar.name.starts_with(prefix + "optimizer"))
-        continue;
-      const auto given = options.overrides.find(std::string(scalar.name));
-      const double base = given == options.overrides.end() ? scalar.value : given->second;
-      rates.push_back({scalar.name, base, &step});
+      if (scalar.name.starts_with(prefix + "optimizer"))
+        rates.push_back({scalar.name, base, &step});
     }
+  }
 }
 
 Status Trainer::canHoldRate() const {
@@ -292,17 +311,17 @@ void Trainer::holdRate(double rate) {
 
 std::optional<double> Trainer::lastLoss() const {
   const Step &step = *std::ranges::min_element(steps, {}, &Step::every);
-  for (size_t i = 0; i < step.last.size(); ++i)
-    if (step.context->entry().metrics[i].kind == DLC_METRIC_LOSS)
-      return step.last[i].second.number;
+  const std::vector<MetricInfo> &metrics = step.context->entry().metrics;
+  for (size_t i = 0; i < metrics.size() && step.batchSums.runs() > 0; ++i)
+    if (metrics[i].kind == DLC_METRIC_LOSS)
+      return step.batchSums.value(i).number;
   return {};
 }
 
-std::vector<std::pair<std::string_view, double>> Trainer::learningRates() const {
-  std::vector<std::pair<std::string_view, double>> all;
-  for (const Rate &rate : rates)
-    all.emplace_back(rate.name, rate.base * rate.step->factor);
-  return all;
+void Trainer::writeRates(std::vector<std::pair<std::string_view, double>> &all) const {
+  all.resize(rates.size());
+  for (size_t i = 0; i < rates.size(); ++i)
+    all[i] = {rates[i].name, rates[i].base * rates[i].step->factor};
 }
 
 /// A plateau waits for a metric that evaluations yield.
@@ -425,11 +444,6 @@ Status Trainer::evaluationFailure(Status reason) const {
                  "; a smaller learning rate may help");
 }
 
-/// For the next batch.
-bool Trainer::isDue(const Step &step) const {
-  return (position.step + inFlight.size() + 1) % step.every == 0;
-}
-
 Status Trainer::bindDue(const Batch &batch) {
   if (finite) {
     finite->begin();
@@ -438,54 +452,54 @@ Status Trainer::bindDue(const Batch &batch) {
         finite->lookAt(entry(), i, batch.inputs[i]);
   }
   for (Step &step : steps)
-    if (isDue(step))
+    if (step.isDue(position.step + inFlight + 1))
       DLC_TRY(bindBatch(*step.context, entry(), batch));
   return {};
 }
 
 /// Issues the runs that are due for the next batch, which is bound to them.
 Status Trainer::startBound() {
-  const uint64_t number = position.step + inFlight.size();
+  const uint64_t number = position.step + inFlight;
   ranks().setStep(number + 1);
-  StartedBatch started{static_cast<uint64_t>(entry().batch) * having, {}};
   for (Step &step : steps) {
-    if (!isDue(step))
+    if (!step.isDue(number + 1))
       continue;
     Context &context = *step.context;
     const uint64_t runs = number / step.every;
-    if (state->module()->plan().findScalar("step"))
-      DLC_TRY(context.setScalar("step", static_cast<double>(runs)));
+    if (updates)
+      DLC_TRY(context.setScalar(*updates, static_cast<double>(runs)));
     // All steps of a batch draw alike, and the ranks draw for a batch of all of them.
     DLC_TRY(context.setRandom(position.seed, number, ranks().rank() * context.entry().batch));
     DLC_TRY(applySchedule(step));
     DLC_TRY(context.start(finite ? finite->watch(state->module()->plan()) : nullptr));
-    started.ran.push_back(&step);
   }
-  inFlight.push_back(std::move(started));
+  ++inFlight;
   ++stepsStarted;
   return {};
 }
 
 /// Sums of all ranks, whether one of them wants to stop or to save, and how long they rest: in one
 /// collective.
-Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop, bool &save,
-                             double &rest) const {
+Status Trainer::addOverRanks(bool &stop, bool &save, double &rest) {
   if (ranks().ranks() == 1)
     return {};
   const TimedScope scope(options.timeline, SpanKind::SumMetrics);
   // They rest as long as rank 0 does: what one slept too long is no work of the others.
   std::vector<double> all = {double(stop), double(save), ranks().rank() == 0 ? rest : 0};
-  for (const Step *step : batch.ran)
-    for (double number : step->batchSums.numbers())
-      all.push_back(number);
+  for (const Step &step : steps)
+    if (step.isDue(position.step + 1))
+      for (double number : step.batchSums.numbers())
+        all.push_back(number);
   DLC_TRY(ranks().sum(all));
   stop = all[0] != 0;
   save = all[1] != 0;
   rest = all[2];
   std::span numbers = std::span(all).subspan(3);
-  for (Step *step : batch.ran) {
-    const size_t count = step->batchSums.numbers().size();
-    step->batchSums.setNumbers(numbers.first(count));
+  for (Step &step : steps) {
+    if (!step.isDue(position.step + 1))
+      continue;
+    const size_t count = step.batchSums.numbers().size();
+    step.batchSums.setNumbers(numbers.first(count));
     numbers = numbers.subspan(count);
   }
   return {};
@@ -494,9 +508,6 @@ Status Trainer::addOverRanks(const StartedBatch &batch, bool &stop, bool &save,
 Status Trainer::reportStep(Step &step) {
   DLC_TRY(checkLoss(step));
   step.epochSums.add(step.batchSums);
-  step.last.clear();
-  for (size_t i = 0; i < step.context->entry().metrics.size(); ++i)
-    step.last.emplace_back(step.context->entry().metrics[i].name, step.batchSums.value(i));
   return {};
 }
 
@@ -560,38 +571,41 @@ Status Trainer::finishOldest(TrainObserver *observer) {
 }
 
 Status Trainer::finishOne(TrainObserver *observer) {
-  const StartedBatch batch = std::move(inFlight.front());
-  for (Step *step : batch.ran) {
-    Status finished = step->context->finish();
-    step->batchSums.clear();
+  const uint64_t number = position.step + 1;
+  for (Step &step : steps) {
+    if (!step.isDue(number))
+      continue;
+    Status finished = step.context->finish();
+    step.batchSums.clear();
     if (ranks().addsNothing()) {
-      DLC_TRY_IN(std::move(finished), "step ", position.step + 1);
+      DLC_TRY_IN(std::move(finished), "step ", number);
       continue;
     }
     // A loss that is not finite says more than the gradients that it makes so.
-    if (finished.code() == StatusCode::Failed && step->batchSums.add(*step->context).ok())
-      DLC_TRY(checkLoss(*step));
-    DLC_TRY_IN(std::move(finished), "step ", position.step + 1);
-    DLC_TRY(step->batchSums.add(*step->context));
+    if (finished.code() == StatusCode::Failed && step.batchSums.add(*step.context).ok())
+      DLC_TRY(checkLoss(step));
+    DLC_TRY_IN(std::move(finished), "step ", number);
+    DLC_TRY(step.batchSums.add(*step.context));
   }
   if (observer && ranks().ranks() > 1)
     stopped = wantsStop(*observer) || stopped;
   if (observer && observer->shouldSave())
     saveAsked = true;
   double due = throttle ? throttle->due() : 0;
-  DLC_TRY(addOverRanks(batch, stopped, saveAsked, due));
-  for (Step *step : batch.ran)
-    DLC_TRY(reportStep(*step));
-  inFlight.pop_front();
-  ++position.step;
+  DLC_TRY(addOverRanks(stopped, saveAsked, due));
+  for (Step &step : steps)
+    if (step.isDue(number))
+      DLC_TRY(reportStep(step));
+  --inFlight;
+  position.step = number;
   ++position.position;
-  epochSamples += batch.samples;
+  epochSamples += entry().batch * having;
   const double seconds = secondsSince(lastFinish);
   epochSeconds += seconds;
-  DLC_TRY_ASSIGN(report, stepReport(batch, seconds));
-  lastReport = std::move(report);
+  DLC_TRY(writeReport(seconds));
   rest(due, observer);
-  lastFinish = Clock::now();
+  if (inFlight != 0)
+    lastFinish = Clock::now();
   return {};
 }
 
@@ -680,7 +694,7 @@ Status Trainer::evaluateWithinEpoch(TrainObserver &observer) {
 
 /// Where no batch is ahead of what is saved.
 Status Trainer::saveOnDemand(TrainObserver &observer) {
-  while (!inFlight.empty())
+  while (inFlight != 0)
     DLC_TRY(finishBatch(observer));
   saveAsked = false;
   return beginCheckpoint(observer);
@@ -688,12 +702,6 @@ Status Trainer::saveOnDemand(TrainObserver &observer) {
 
 /// With several steps that update their losses need the step's name.
 bool Trainer::severalTrain() const { return steps.front().name != steps.back().name; }
-
-static void appendMetrics(MetricValues &all, const MetricValues &values, std::string_view step,
-                          bool named) {
-  for (const auto &[name, value] : values)
-    all.emplace_back(named ? concat(step, ".", name) : name, value);
-}
 
 /// Numbers among them.
 static void appendColumns(std::vector<std::string> &columns, const EntryInfo &entry,
@@ -747,35 +755,59 @@ std::vector<std::string> Trainer::reportColumns() const {
   return columns;
 }
 
-MetricValues Trainer::epochMetrics() const {
-  MetricValues all;
-  for (const Step &step : steps) {
-    const EntryInfo &entry = step.context->entry();
-    MetricValues values;
-    for (size_t i = 0; i < entry.metrics.size() && step.epochSums.runs() > 0; ++i)
-      values.emplace_back(entry.metrics[i].name, step.epochSums.value(i));
-    appendMetrics(all, values, step.name, severalTrain());
-  }
-  return all;
+/// Writes those of the steps that have run over what an earlier report has, mostly of the same
+/// names.
+void Trainer::writeMetrics(MetricValues &all, Sums sums) const {
+  size_t count = 0;
+  for (const Step &step : steps)
+    for (size_t i = 0; i < step.names.size() && (step.*sums).runs() > 0; ++i, ++count) {
+      if (count == all.size())
+        all.emplace_back();
+      auto &[name, value] = all[count];
+      if (name != step.names[i])
+        name = step.names[i];
+      value = (step.*sums).value(i);
+    }
+  all.resize(count);
 }
 
-Result<StepReport> Trainer::stepReport(const StartedBatch &batch, double seconds) const {
-  StepReport report{position,       epochBatches(), epochTarget,     batch.samples,       {},
-                    epochMetrics(), seconds,        learningRates(), batchTokens * having};
+/// Of a step in which nothing is done.
+StepReport Trainer::emptyReport() const {
+  StepReport report{position, epochBatches(), epochTarget, 0, {}, {}, 0};
+  writeMetrics(report.epoch, &Step::epochSums);
+  return report;
+}
+
+/// Of the batch that was finished last, over the last report: so that steps allocate nothing.
+Status Trainer::writeReport(double seconds) {
+  if (!lastReport)
+    lastReport = emptyReport();
+  StepReport &report = *lastReport;
+  report.progress = position;
+  report.stepsInEpoch = epochBatches();
+  report.epochs = epochTarget;
+  report.samples = entry().batch * having;
+  writeMetrics(report.batch, &Step::batchSums);
+  writeMetrics(report.epoch, &Step::epochSums);
+  report.seconds = seconds;
+  writeRates(report.rates);
+  report.tokens = batchTokens * having;
+  report.flops = 0;
   for (const Step &step : steps)
-    appendMetrics(report.batch, step.last, step.name, severalTrain());
-  for (const Step *step : batch.ran)
-    report.flops += step->flops * having;
+    if (step.isDue(position.step))
+      report.flops += step.flops * having;
   report.peakFlops = state->device()->peaks().flopsPerSecond * ranks().ranks();
   report.rested = rested;
+  report.norms.clear();
   if (!normsDue(position.step))
-    return report;
+    return {};
   std::vector<const Context *> ran;
-  for (const Step *step : batch.ran)
-    ran.push_back(step->context.get());
+  for (const Step &step : steps)
+    if (step.isDue(position.step))
+      ran.push_back(step.context.get());
   DLC_TRY_ASSIGN(norms, normsOf(*state, ran));
   report.norms = std::move(norms);
-  return report;
+  return {};
 }
 
 /// Those of accumulations whose update is still to come.
@@ -915,7 +947,7 @@ Result<const Batch *> Trainer::nextBatch() {
 
 /// What the program makes.
 Result<const Batch *> Trainer::fillBatch() {
-  const uint64_t number = position.position + inFlight.size();
+  const uint64_t number = position.position + inFlight;
   if (number == epochBatches())
     return static_cast<const Batch *>(nullptr);
   std::vector<OutputArray> arrays;
@@ -950,23 +982,23 @@ Status Trainer::checkAllMayLack() const {
 Status Trainer::bind(const Batch &batch) {
   DLC_TRY(bindDue(batch));
   for (Step &step : steps)
-    if (ranks().ranks() > 1 && isDue(step))
+    if (ranks().ranks() > 1 && step.isDue(position.step + inFlight + 1))
       DLC_TRY(step.context->checkInputs());
   return {};
 }
 
 /// Where only some ranks have a batch, means are those over them. So that statistics are, too, they
 /// become equal on all ranks.
-Result<StepReport> Trainer::step(bool has, unsigned some) {
+Result<const StepReport &> Trainer::step(bool has, unsigned some) {
   if (some == 0)
-    return StepReport{position, epochBatches(), epochTarget, 0, {}, epochMetrics(), 0};
+    return emptyStep.emplace(emptyReport());
   if (some == ranks().ranks())
     return stepOnBound();
   DLC_TRY(checkAllMayLack());
   having = some;
   for (Step &step : steps)
     DLC_TRY(scaleByRanks(*step.context, having));
-  Result<StepReport> report = has ? stepOnBound() : stepOnNothing();
+  Result<const StepReport &> report = has ? stepOnBound() : stepOnNothing();
   having = ranks().ranks();
   for (Step &step : steps)
     DLC_TRY(scaleByRanks(*step.context));
@@ -976,7 +1008,7 @@ Result<StepReport> Trainer::step(bool has, unsigned some) {
 }
 
 /// Takes part in what the others do. What this rank carries to its next batch stays.
-Result<StepReport> Trainer::stepOnNothing() {
+Result<const StepReport &> Trainer::stepOnNothing() {
   if (filled.empty())
     DLC_TRY(allocateFilled());
   for (HostMemory &block : filled)
@@ -985,13 +1017,13 @@ Result<StepReport> Trainer::stepOnNothing() {
   DLC_TRY_ASSIGN(kept, readStates(*state));
   DLC_TRY(bindDue(own));
   ranks().setAddsNothing(true);
-  Result<StepReport> report = stepOnBound();
+  Result<const StepReport &> report = stepOnBound();
   ranks().setAddsNothing(false);
   DLC_TRY(writeStates(*state, kept));
   return report;
 }
 
-Result<StepReport> Trainer::stepOnBound() {
+Result<const StepReport &> Trainer::stepOnBound() {
   DLC_TRY(beginEpoch());
   if (options.timeline)
     options.timeline->setStep(position.step + 1);
@@ -1027,25 +1059,25 @@ Status Trainer::runEpoch(TrainObserver &observer) {
     // Several ranks stop together: they have asked each other behind the last batch.
     if (ranks().ranks() == 1 && (stopped = wantsStop(observer)))
       break;
-    if (inFlight.empty())
+    if (inFlight == 0)
       lastFinish = Clock::now();
     if (options.timeline)
-      options.timeline->setStep(position.step + inFlight.size() + 1);
+      options.timeline->setStep(position.step + inFlight + 1);
     DLC_TRY_ASSIGN(batch, nextBatch());
     if (!batch)
       break;
     const TimedScope scope(options.timeline, SpanKind::Step);
     DLC_TRY(bindDue(*batch));
     DLC_TRY(startBound());
-    const uint64_t step = position.step + inFlight.size();
+    const uint64_t step = position.step + inFlight;
     const bool looksAt = finite || throttle || heldFactor || normsDue(step);
     const size_t allowed = checkpointDue(step) || evaluationDue(step) || looksAt ? 0 : ahead;
-    while (inFlight.size() > allowed)
+    while (inFlight > allowed)
       DLC_TRY(finishBatch(observer));
     if (saveAsked)
       DLC_TRY(saveOnDemand(observer));
   }
-  while (!inFlight.empty())
+  while (inFlight != 0)
     DLC_TRY(finishBatch(observer));
   return finishEpoch(observer);
 }
@@ -1072,7 +1104,9 @@ Result<std::optional<uint64_t>> Trainer::badRecords() const {
 /// Closes an epoch that is complete; one that is not (out of steps, told to stop) stays open for a
 /// resumption.
 Status Trainer::finishEpoch(TrainObserver &observer) {
-  EpochReport report{position, epochSamples, epochMetrics(), epochSeconds, {}, learningRates()};
+  EpochReport report{position, epochSamples, {}, epochSeconds, {}, {}};
+  writeMetrics(report.train, &Step::epochSums);
+  writeRates(report.rates);
   DLC_TRY_ASSIGN(bad, badRecords());
   report.badRecords = bad;
   const bool complete = position.position == epochBatches();
@@ -1099,7 +1133,7 @@ void Trainer::drain() {
   for (Step &step : steps)
     for (unsigned i = 0; i < mostStarted; ++i)
       (void)step.context->finish();
-  inFlight.clear();
+  inFlight = 0;
 }
 
 Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {

@@ -30,7 +30,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <optional>
 #include <span>
 
@@ -67,8 +66,9 @@ public:
   /// ranks wait for that, looks at it as the step would.
   Status bind(const Batch &batch);
   /// Trains on the batch that is bound, or on what the other ranks have where this one `has` none;
-  /// `having` of the ranks have one. After a failure the next one begins anew.
-  Result<StepReport> step(bool has, unsigned having);
+  /// `having` of the ranks have one. After a failure the next one begins anew. The next step writes
+  /// its report over this one's.
+  Result<const StepReport &> step(bool has, unsigned having);
   /// What the last batch reported; none before the first one.
   const std::optional<StepReport> &lastStep() const { return lastReport; }
   /// All that its reports may have, tables left out, as describe() names it.
@@ -111,7 +111,6 @@ public:
 
 private:
   struct Step;
-  struct StartedBatch;
   Trainer(std::shared_ptr<State> state, RunOptions options, Augmentation augmentation)
       : state(std::move(state)), options(std::move(options)),
         augmentation(std::move(augmentation)) {}
@@ -126,15 +125,15 @@ private:
   Result<WatchedMetric> watch(std::string_view field, const std::string &metric) const;
   ScheduleTime scheduleTime(const Step &step) const;
   Status applySchedule(Step &step);
+  Status applyFactor(Step &step, double factor);
   void findRates();
-  std::vector<std::pair<std::string_view, double>> learningRates() const;
+  void writeRates(std::vector<std::pair<std::string_view, double>> &all) const;
   bool severalTrain() const;
   Status runEpoch(TrainObserver &observer);
   Status beginEpoch();
   Status checkAllMayLack() const;
-  Result<StepReport> stepOnBound();
-  Result<StepReport> stepOnNothing();
-  bool isDue(const Step &step) const;
+  Result<const StepReport &> stepOnBound();
+  Result<const StepReport &> stepOnNothing();
   Status bindDue(const Batch &batch);
   Status startBound();
   Result<const Batch *> nextBatch();
@@ -154,7 +153,7 @@ private:
   bool checkpointDue(uint64_t step) const;
   Status compareReplicas();
   bool evaluationDue(uint64_t step) const;
-  Status addOverRanks(const StartedBatch &batch, bool &stop, bool &save, double &rest) const;
+  Status addOverRanks(bool &stop, bool &save, double &rest);
   Status checkLoss(const Step &step) const;
   Status evaluationFailure(Status reason) const;
   Result<EvaluateReport> evaluateTests();
@@ -173,9 +172,9 @@ private:
   Status beginCheckpoint(TrainObserver &observer, const EvaluateReport *evaluated = nullptr);
   CheckpointFiles checkpointFiles(const EvaluateReport *evaluated);
   Status hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome, TrainObserver &observer);
-  Result<StepReport> stepReport(const StartedBatch &batch, double seconds) const;
+  StepReport emptyReport() const;
+  Status writeReport(double seconds);
   bool normsDue(uint64_t step) const { return options.norms != 0 && step % options.norms == 0; }
-  MetricValues epochMetrics() const;
   bool stepsLeft() const { return !options.steps || stepsStarted < *options.steps; }
 
   /// One row of the step table, ready to run.
@@ -186,38 +185,48 @@ private:
     uint32_t every;
     std::span<const SchedulePart> schedule;
     Plateau plateau;
+    /// Of the last batch that it ran on, and over the epoch so far.
     MetricSums batchSums, epochSums;
-    /// Values of the last batch.
-    MetricValues last;
+    /// What reports call its losses and metrics.
+    std::vector<std::string> names = {};
     /// On the learning rates of the last update.
     double factor = 1;
     /// What the entry's records compute.
     uint64_t flops = 0;
-  };
 
-  /// A scalar that is a learning rate, without the schedule's factor, and whose it is.
+    /// Whether it runs on batch number `number`, from 1.
+    bool isDue(uint64_t number) const { return number % every == 0; }
+  };
+  using Sums = MetricSums Step::*;
+  void writeMetrics(MetricValues &all, Sums sums) const;
+
+  /// A scalar that follows the schedule, without its factor.
+  struct ScheduledScalar {
+    const ScalarInfo *scalar;
+    double base;
+  };
+  /// One that is a learning rate, and whose it is.
   struct Rate {
     std::string_view name;
     double base;
     const Step *step;
   };
 
-  /// A batch whose runs were started. A device that works by itself is given the next one before
-  /// this one is finished.
-  struct StartedBatch {
-    uint64_t samples;
-    std::vector<Step *> ran;
-  };
-
   std::shared_ptr<State> state;
   RunOptions options;
   Augmentation augmentation;
   std::vector<Step> steps;
+  std::vector<ScheduledScalar> scheduled;
   std::vector<Rate> rates;
-  std::deque<StartedBatch> inFlight;
+  /// The updates made; null where the module does not ask for them.
+  const ScalarInfo *updates = nullptr;
+  /// Batches whose runs were started and are not finished: a device that works by itself is given
+  /// the next one before this one is finished.
+  size_t inFlight = 0;
   /// Ranks that have a batch: all, but in steps of the caller's.
   unsigned having = 1;
-  std::optional<StepReport> lastReport;
+  /// Of the last batch; and of a step for which no rank had one.
+  std::optional<StepReport> lastReport, emptyStep;
   std::chrono::steady_clock::time_point lastFinish;
   std::unique_ptr<BatchLoader> loader;
   /// What the program fills, or zeros of a rank that has no batch: the inputs' blocks, and them as

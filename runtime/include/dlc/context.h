@@ -90,6 +90,8 @@ public:
   /// A run of an entry that trains writes by itself what nobody has set: "step", from
   /// State::runs(); the step of random numbers; and learning rates by the module's schedule.
   Status setScalar(std::string_view name, double value);
+  /// The same, of one of them: for who writes it in each run.
+  Status setScalar(const ScalarInfo &scalar, double value);
   /// From now on random numbers are those of this seed and step, for samples of which the first is
   /// number `firstSample` of that step's. Without it, those of the state's seed; an entry that
   /// trains draws others in each run, another one those of step 0.
@@ -127,6 +129,9 @@ public:
 
 private:
   struct Impl;
+  friend class MetricSums;
+  /// Bytes of an output that each run hands to the host, of the last one that was finished.
+  Result<std::span<const std::byte>> fetched(size_t output) const;
   static Result<std::unique_ptr<Context>> make(std::shared_ptr<State> state, const EntryInfo &entry,
                                                const std::vector<bool> *needed);
   Status startRun(Trace *trace);

@@ -225,7 +225,9 @@ public:
   /// Where no rank has one, nothing is done, and the report counts 0 samples. On CUDA, and with
   /// modules that accumulate gradients, each rank needs a batch: all fail with Unsupported. Where
   /// one rank's arrays do not fit all fail.
-  Result<StepReport> step(std::span<const Array> batch);
+  ///
+  /// The report is the run's: the next step writes its own over it.
+  Result<const StepReport &> step(std::span<const Array> batch);
 
   /// Trains a copy of the present weights, batch by batch at higher learning rates in the place of
   /// the schedule's, on the training data from the first epoch's first batch on, to find one that

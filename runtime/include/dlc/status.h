@@ -66,7 +66,8 @@ private:
   std::unique_ptr<std::string> text;
 };
 
-/// A T, or the Status that says why there is none. Owns the value; take() moves it out.
+/// A T, or the Status that says why there is none. Owns the value; take() moves it out. A T & is
+/// the value of somebody else, who says how long it is there.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : value(std::move(value)) {}
@@ -87,6 +88,27 @@ public:
 
 private:
   std::optional<T> value;
+  Status failure;
+};
+
+template <typename T> class [[nodiscard]] Result<T &> {
+public:
+  Result(T &value) : value(&value) {}
+  Result(T &&value) = delete;
+  Result(Status failure) : failure(std::move(failure)) {
+    assert(!this->failure.ok() && "a result without a value needs a reason");
+  }
+
+  bool ok() const { return value; }
+  const Status &status() const { return failure; }
+  Status takeStatus() { return std::move(failure); }
+
+  T &operator*() const { return *value; }
+  T *operator->() const { return value; }
+  T &take() const { return *value; }
+
+private:
+  T *value = nullptr;
   Status failure;
 };
 

@@ -93,8 +93,7 @@ protected:
           there ? std::vector<Array>{image.array(), label.array()}
                 : std::vector<Array>{{"image", DLC_F32, image.shape, pixels.data()},
                                      {"label", DLC_I32, label.shape, classes.data()}};
-      const Batch batch = batchOf(trainer->entry(), arrays).take();
-      EXPECT_TRUE(trainer->bind(batch).ok());
+      EXPECT_TRUE(trainer->bind(*ArrayBatches(trainer->entry()).take(arrays)).ok());
       auto report = trainer->step(/*has=*/true, 1);
       EXPECT_TRUE(report.ok()) << report.status().message();
       if (report.ok())
@@ -189,8 +188,7 @@ TEST_F(ProgramMemoryTest, ChecksClassesOfTheDevice) {
   image.fill(someImages(8, 1), stream);
   label.fill({0, 1, 2, 3, 4, 0, 0, 0}, stream);
   const std::vector<Array> arrays = {image.array(), label.array()};
-  const Batch batch = batchOf(trainer->entry(), arrays).take();
-  ASSERT_TRUE(trainer->bind(batch).ok());
+  ASSERT_TRUE(trainer->bind(*ArrayBatches(trainer->entry()).take(arrays)).ok());
   EXPECT_EQ(trainer->step(/*has=*/true, 1).status().message(),
             "entry 'train_step': sample 4 of input 'label' is 4, its classes are 0 to 3");
 }
