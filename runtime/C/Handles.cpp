@@ -1,13 +1,12 @@
 // The list of handles, one for each process, and the messages of the threads.
 #include "runtime/C/Handles.h"
+#include "runtime/Core/Processes.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <mutex>
-#include <unistd.h>
-#include <unordered_map>
+#include <thread>
 
 namespace dlc::runtime {
 namespace {
@@ -19,13 +18,17 @@ thread_local char lastMessage[1100] = "";
 thread_local char thisThread;
 
 struct Registry {
-  const pid_t process = getpid();
+  const pid_t process = thisProcess();
   /// Handles with smaller numbers were given before the fork that this process came from.
   const uintptr_t first;
   /// That of the process it came from. Nobody may free what is in it.
   Registry *const before;
-  std::mutex mutex;
-  std::unordered_map<uintptr_t, std::unique_ptr<HandleObject>> objects = {};
+  /// The list: the object that was added last.
+  std::atomic<HandleObject *> objects = nullptr;
+  /// How many look through the list, or visit what they have found there.
+  std::atomic<unsigned> visitors = 0;
+  /// Locked by who changes the list.
+  std::mutex changes = {};
 
   Registry(uintptr_t first, Registry *before) : first(first), before(before) {}
 };
@@ -48,7 +51,7 @@ uintptr_t numberOf(const void *handle) {
 /// Null if this process has given no handle.
 Registry *registryHere() {
   Registry *registry = latest.load(std::memory_order_acquire);
-  return registry && registry->process == getpid() ? registry : nullptr;
+  return registry && registry->process == thisProcess() ? registry : nullptr;
 }
 
 Registry &registryToAddTo() {
@@ -62,24 +65,27 @@ Registry &registryToAddTo() {
   }
 }
 
-class Lock {
+/// While it lives, what is taken off the list is not destroyed.
+class Visit {
 public:
-  explicit Lock(std::mutex &mutex) : mutex(mutex) {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &blocked);
-    mutex.lock();
-  }
-  ~Lock() {
-    mutex.unlock();
-    pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
-  }
-  Lock(const Lock &) = delete;
+  explicit Visit(Registry &registry) : registry(registry) { ++registry.visitors; }
+  ~Visit() { --registry.visitors; }
+  Visit(const Visit &) = delete;
 
 private:
-  std::mutex &mutex;
-  sigset_t blocked;
+  Registry &registry;
 };
+
+/// Takes an object off the list, and returns when nobody can have found it there any more.
+void remove(Registry &registry, HandleObject &object) {
+  const std::lock_guard lock(registry.changes);
+  std::atomic<HandleObject *> *at = &registry.objects;
+  while (*at != &object)
+    at = &at->load()->next;
+  *at = object.next.load();
+  while (registry.visitors != 0)
+    std::this_thread::yield();
+}
 
 /// The registry that may have it, or null with the reason in `why`.
 Registry *registryOf(const void *handle, const char *&why) {
@@ -95,16 +101,19 @@ Registry *registryOf(const void *handle, const char *&why) {
   return nullptr;
 }
 
-/// Of a locked registry. Null, with the reason in `why`, if there is none of that kind.
+/// In a visit. Null, with the reason in `why`, if there is none of that kind.
 HandleObject *find(const Registry &registry, const void *handle, HandleKind kind,
                    const char *&why) {
-  auto at = registry.objects.find(numberOf(handle));
-  if (at == registry.objects.end()) {
+  const uintptr_t number = numberOf(handle);
+  HandleObject *object = registry.objects;
+  while (object && object->number != number)
+    object = object->next;
+  if (!object) {
     why = "the handle was freed";
     return nullptr;
   }
-  if (at->second->kind == kind)
-    return at->second.get();
+  if (object->kind == kind)
+    return object;
   why = kind == HandleKind::Run ? "the handle is of ranks, not of a run"
                                 : "the handle is of a run, not of ranks";
   return nullptr;
@@ -177,10 +186,12 @@ void Occupancy::leave(Calls outer) {
 
 void *addHandle(std::unique_ptr<HandleObject> object) {
   Registry &registry = registryToAddTo();
-  Lock lock(registry.mutex);
-  const uintptr_t number = nextNumber++;
-  registry.objects.emplace(number, std::move(object));
-  return handleOf(number);
+  const std::lock_guard lock(registry.changes);
+  object->number = nextNumber++;
+  object->next = registry.objects.load();
+  void *handle = handleOf(object->number);
+  registry.objects = object.release();
+  return handle;
 }
 
 dlc_status HandleWork::begin(const void *of, HandleKind kind, Calls needed,
@@ -189,7 +200,7 @@ dlc_status HandleWork::begin(const void *of, HandleKind kind, Calls needed,
   Registry *registry = registryOf(of, why);
   if (!registry)
     return refuse(DLC_NOT_ALIVE, why);
-  Lock lock(registry->mutex);
+  const Visit visit(*registry);
   HandleObject *object = find(*registry, of, kind, why);
   if (!object)
     return refuse(DLC_NOT_ALIVE, why);
@@ -198,18 +209,13 @@ dlc_status HandleWork::begin(const void *of, HandleKind kind, Calls needed,
       return refuse(DLC_IN_USE, why);
     occupancy = object->occupancy;
   }
-  handle = of;
   found = object;
   return DLC_OK;
 }
 
 void HandleWork::end() noexcept {
-  std::unique_ptr<HandleObject> ended;
-  Registry *registry = registryHere();
-  {
-    Lock lock(registry->mutex);
-    ended = std::move(registry->objects.extract(numberOf(handle)).mapped());
-  }
+  remove(*registryHere(), *found);
+  delete found;
 }
 
 const char *visitHandle(const void *handle, HandleKind kind, void (*visit)(HandleObject &, void *),
@@ -218,7 +224,7 @@ const char *visitHandle(const void *handle, HandleKind kind, void (*visit)(Handl
   Registry *registry = registryOf(handle, why);
   if (!registry)
     return why;
-  Lock lock(registry->mutex);
+  const Visit visiting(*registry);
   HandleObject *object = find(*registry, handle, kind, why);
   if (object)
     visit(*object, argument);

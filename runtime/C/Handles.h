@@ -3,8 +3,8 @@
 // A handle is a number, never given twice, so that one that was freed is told from all others. A
 // process that came from a fork has none of its parent's: their threads are not there.
 //
-// Threads: all of it from any thread. Nothing is locked while a call of the API is at work, and
-// signals are blocked while the list of handles is, so that a handler may look one up.
+// Threads: all of it from any thread. Nothing is locked while a call of the API is at work, nor to
+// look a handle up, which a signal's handler may do.
 #ifndef DLC_RUNTIME_C_HANDLES_H
 #define DLC_RUNTIME_C_HANDLES_H
 
@@ -64,6 +64,10 @@ struct HandleObject {
   virtual ~HandleObject() = default;
 
   const HandleKind kind;
+  /// That of the handle.
+  uintptr_t number = 0;
+  /// In the list: the one that was added before it.
+  std::atomic<HandleObject *> next = nullptr;
   std::shared_ptr<Occupancy> occupancy = std::make_shared<Occupancy>();
 };
 
@@ -89,7 +93,6 @@ public:
   void end() noexcept;
 
 private:
-  const void *handle = nullptr;
   HandleObject *found = nullptr;
   std::shared_ptr<Occupancy> occupancy;
   Calls outer = Calls::Everything;
@@ -98,8 +101,8 @@ private:
 /// What frees a handle of the API.
 dlc_status freeHandle(const void *handle, HandleKind kind) noexcept;
 
-/// Calls visit(object) while the list of handles is locked, whoever is at work in it: for what is
-/// short and may be done from any thread, a signal's handler included. Returns why not, or null.
+/// Calls visit(object), which is not freed meanwhile, whoever is at work in it: for what is short
+/// and may be done from any thread, a signal's handler included. Returns why not, or null.
 const char *visitHandle(const void *handle, HandleKind kind, void (*visit)(HandleObject &, void *),
                         void *argument) noexcept;
 

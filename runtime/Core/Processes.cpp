@@ -1,12 +1,39 @@
-// Reads /proc.
+// Reads /proc, and knows a child of this process by memory that it does not inherit.
 #include "runtime/Core/Processes.h"
 #include "runtime/Core/Support.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace dlc::runtime {
+
+/// What a child finds to be 0; null where the system has no such memory.
+static std::atomic<pid_t> *wipedOnFork() {
+  constexpr size_t bytes = sizeof(std::atomic<pid_t>); // A page, that is.
+  void *page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED)
+    return nullptr;
+  if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
+    return new (page) std::atomic<pid_t>(0);
+  munmap(page, bytes);
+  return nullptr;
+}
+
+pid_t thisProcess() {
+  static std::atomic<pid_t> *const kept = wipedOnFork();
+  pid_t own = kept ? kept->load(std::memory_order_relaxed) : 0;
+  if (own != 0)
+    return own;
+  own = getpid();
+  if (kept)
+    kept->store(own, std::memory_order_relaxed);
+  return own;
+}
 
 std::optional<std::vector<pid_t>> childrenOf(pid_t process) {
   std::vector<pid_t> found;

@@ -1,4 +1,4 @@
-// What the system says of other processes of this machine.
+// What the system says of this process and others of the machine.
 #ifndef DLC_RUNTIME_CORE_PROCESSES_H
 #define DLC_RUNTIME_CORE_PROCESSES_H
 
@@ -7,6 +7,9 @@
 #include <vector>
 
 namespace dlc::runtime {
+
+/// getpid(), for what asks often: the system is called once in each process.
+pid_t thisProcess();
 
 /// Those that have ended are children until they are waited for; empty where the system does not
 /// say.

@@ -1,6 +1,7 @@
 // A run: what it begins with, its trainer, and what it evaluates and predicts with.
 #include "dlc/run.h"
 #include "runtime/Core/PathClaim.h"
+#include "runtime/Core/Processes.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Exec/Entries.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <unistd.h>
 
 namespace dlc::runtime {
 namespace {
@@ -109,14 +109,15 @@ struct Run::Impl {
   bool hasLogged = false;
   std::map<std::string, std::unique_ptr<Predictor>, std::less<>> predictors;
   std::atomic<bool> stopAsked = false;
-  const pid_t process = getpid();
+  const pid_t process = thisProcess();
 };
 
 /// The threads of a run are not in a child of its process.
 Status Run::Impl::checkProcess() const {
-  return getpid() == process ? Status()
-                             : invalid(options.module, ": the run belongs to process ", process,
-                                       ", of which this one was forked: it opens one of its own");
+  return thisProcess() == process
+             ? Status()
+             : invalid(options.module, ": the run belongs to process ", process,
+                       ", of which this one was forked: it opens one of its own");
 }
 
 Status Run::Impl::start() {
