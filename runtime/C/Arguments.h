@@ -59,15 +59,17 @@ template <typename Struct> Status giveStruct(Struct given, Struct *out, std::str
   return {};
 }
 
-/// `To` is Array for a dlc_array, OutputArray for a dlc_output. `of` is for messages.
+/// Writes them over what is in `arrays`, whose memory is used again. `To` is Array for a dlc_array,
+/// OutputArray for a dlc_output. `of` is for messages.
 template <typename To, typename From>
-Result<std::vector<To>> arraysOf(const From *given, size_t count, std::string_view of) {
+Status takeArrays(const From *given, size_t count, std::string_view of, std::vector<To> &arrays) {
   if (count != 0)
     DLC_TRY(present(given, of));
-  std::vector<To> arrays;
-  for (const From &array : std::span(given, count)) {
+  arrays.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const From &array = given[i];
     if (!array.name)
-      return invalid(of, ": array ", arrays.size(), " has no name");
+      return invalid(of, ": array ", i, " has no name");
     const uint32_t dtype = array.dtype & ~DLC_ON_DEVICE;
     if (dtypeSize(dtype) == 0)
       return invalid(of, ": '", array.name, "' has dtype ", dtype, ", which is none");
@@ -76,10 +78,20 @@ Result<std::vector<To>> arraysOf(const From *given, size_t count, std::string_vi
     const std::span shape(array.shape, array.rank);
     if (!array.data && std::ranges::find(shape, 0u) == shape.end())
       return invalid(of, ": '", array.name, "' has no data");
-    arrays.push_back({array.name, static_cast<dlc_dtype>(dtype),
-                      std::vector<uint64_t>(shape.begin(), shape.end()), array.data,
-                      dtype == array.dtype ? Place::Host : Place::Device});
+    To &taken = arrays[i];
+    taken.name = array.name;
+    taken.dtype = static_cast<dlc_dtype>(dtype);
+    taken.shape.assign(shape.begin(), shape.end());
+    taken.data = array.data;
+    taken.place = dtype == array.dtype ? Place::Host : Place::Device;
   }
+  return {};
+}
+
+template <typename To, typename From>
+Result<std::vector<To>> arraysOf(const From *given, size_t count, std::string_view of) {
+  std::vector<To> arrays;
+  DLC_TRY(takeArrays(given, count, of, arrays));
   return arrays;
 }
 

@@ -16,11 +16,17 @@ struct RunHandle : HandleObject {
   RunHandle() : HandleObject(HandleKind::Run) {}
 
   std::unique_ptr<Run> run;
-  /// What was reported last. Rates are numbers by name as metrics are.
-  MetricValues batch, epoch, test, rates, weightNorms, gradientNorms;
+  /// What was reported last: of a step where the run has it, of an epoch in `epoch`; null before.
+  /// Rates become numbers by name, as metrics are, when somebody asks for them.
+  const StepReport *step = nullptr;
+  const MetricValues *train = nullptr;
+  MetricValues epoch, test, namedRates, weightNorms, gradientNorms;
+  std::vector<std::pair<std::string_view, double>> rates;
   uint64_t stepsInEpoch = 0, samples = 0, badRecords = 0, testBadRecords = 0;
   double seconds = 0;
   std::vector<RatePoint> ratePoints = {};
+  /// The arrays of the last step.
+  std::vector<Array> batch;
   /// Those that were given out.
   std::set<std::string, std::less<>> names = {};
 };
@@ -63,12 +69,6 @@ dlc_progress progressOf(const RunHandle &object, const TrainingProgress &at) {
           .test_bad_records = object.testBadRecords};
 }
 
-void keepRates(RunHandle &object, const std::vector<std::pair<std::string_view, double>> &rates) {
-  object.rates.clear();
-  for (const auto &[name, rate] : rates)
-    object.rates.emplace_back(name, MetricValue{.number = rate});
-}
-
 void keepNorms(RunHandle &object, const std::vector<ParameterNorm> &norms) {
   object.weightNorms.clear();
   object.gradientNorms.clear();
@@ -84,10 +84,10 @@ void keepTest(RunHandle &object, EvaluateReport report) {
   object.testBadRecords = report.badRecords.value_or(0);
 }
 
-void keep(RunHandle &object, StepReport report) {
-  object.batch = std::move(report.batch);
-  object.epoch = std::move(report.epoch);
-  keepRates(object, report.rates);
+void keep(RunHandle &object, const StepReport &report) {
+  object.step = &report;
+  object.train = &report.epoch;
+  object.rates = report.rates;
   if (!report.norms.empty())
     keepNorms(object, report.norms);
   object.stepsInEpoch = report.stepsInEpoch;
@@ -97,10 +97,11 @@ void keep(RunHandle &object, StepReport report) {
 
 void keep(RunHandle &object, const EpochReport &report) {
   object.epoch = report.train;
+  object.train = &object.epoch;
   object.badRecords = report.badRecords.value_or(0);
   if (report.test)
     keepTest(object, *report.test);
-  keepRates(object, report.rates);
+  object.rates = report.rates;
   object.samples = report.samples;
   object.seconds = report.seconds;
 }
@@ -259,16 +260,20 @@ Result<RunOptions> optionsOf(const dlc_options &options,
 }
 
 /// A report's metrics, or an error.
-Result<const MetricValues *> metricsOf(const RunHandle &object, dlc_report report) {
+Result<const MetricValues *> metricsOf(RunHandle &object, dlc_report report) {
+  static const MetricValues none;
   switch (report) {
   case DLC_REPORT_BATCH:
-    return &object.batch;
+    return object.step ? &object.step->batch : &none;
   case DLC_REPORT_EPOCH:
-    return &object.epoch;
+    return object.train ? object.train : &none;
   case DLC_REPORT_TEST:
     return &object.test;
   case DLC_REPORT_RATES:
-    return &object.rates;
+    object.namedRates.clear();
+    for (const auto &[name, rate] : object.rates)
+      object.namedRates.emplace_back(name, MetricValue{.number = rate});
+    return &object.namedRates;
   case DLC_REPORT_WEIGHT_NORMS:
     return &object.weightNorms;
   case DLC_REPORT_GRADIENT_NORMS:
@@ -277,7 +282,7 @@ Result<const MetricValues *> metricsOf(const RunHandle &object, dlc_report repor
   return invalid("there is no report number ", static_cast<int>(report));
 }
 
-Result<const MetricValue *> metricOf(const RunHandle &object, dlc_report report, const char *name) {
+Result<const MetricValue *> metricOf(RunHandle &object, dlc_report report, const char *name) {
   DLC_TRY(present(name, "name"));
   DLC_TRY_ASSIGN(metrics, metricsOf(object, report));
   std::string known;
@@ -382,10 +387,11 @@ dlc_status dlc_run_stop(dlc_run *run) {
 
 dlc_status dlc_run_step(dlc_run *run, const dlc_array *batch, size_t count) {
   return inRun(run, Calls::Everything, [&](RunHandle &object) -> Status {
-    DLC_TRY_ASSIGN(arrays, arraysOf<Array>(batch, count, "the batch"));
-    DLC_TRY_ASSIGN(report, object.run->step(arrays));
-    keep(object, std::move(report));
-    return {};
+    DLC_TRY(takeArrays(batch, count, "the batch", object.batch));
+    Result<const StepReport &> report = object.run->step(object.batch);
+    if (report.ok())
+      keep(object, *report);
+    return report.takeStatus();
   });
 }
 

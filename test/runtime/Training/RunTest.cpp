@@ -538,6 +538,7 @@ TEST(Run, StepsAsItTrains) {
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(report->samples, batchSize);
     EXPECT_EQ(report->progress.step, number + 1);
+    EXPECT_EQ(&*report, &*stepped->lastStep());
     losses.push_back(report->batch[0].second.number);
   }
   EXPECT_EQ(losses, counter.losses);
