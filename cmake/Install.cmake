@@ -1,4 +1,4 @@
-# What `cmake --install` puts where. Components: runtime (libdlc.so.0), images, lmdb, mpi and cuda (the plugins that it and dlc-run open),
+# What `cmake --install` puts where. Components: runtime (libdlc.so.0), images, lmdb, hdf5, mpi and cuda (the plugins that it and dlc-run open),
 # tools (dlc-run), development (headers, libdlc.a, what find_package and pkg-config read), compiler (dlc, its standard library, make-digits).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -23,7 +23,7 @@ function(dlc_install_runtime)
   install(TARGETS libdlc EXPORT dlcTargets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
   install(TARGETS libdlc-static EXPORT dlcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-  foreach(plugin images lmdb mpi cuda)
+  foreach(plugin images lmdb hdf5 mpi cuda)
     if(TARGET dlc_${plugin})
       install(TARGETS dlc_${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${plugin})
     endif()

@@ -49,6 +49,12 @@ if(TARGET dlc_lmdb)
     LMDB libstdc++)
   set(CPACK_DEBIAN_LMDB_PACKAGE_ENHANCES "libdlc0, dlc-run")
 endif()
+if(TARGET dlc_hdf5)
+  dlc_package(hdf5 libdlc-hdf5 libs "${old_systems}" "HDF5 files as training data for the runtime of dlc"
+    "libdlc0 and dlc-run open it to read datasets of HDF5 files."
+    HDF5 libaec zlib libstdc++)
+  set(CPACK_DEBIAN_HDF5_PACKAGE_ENHANCES "libdlc0, dlc-run")
+endif()
 if(TARGET dlc_cuda)
   dlc_package(cuda libdlc-cuda libs "${old_systems}" "CUDA devices for the runtime of dlc"
     "libdlc0 and dlc-run open it for modules that were compiled for CUDA. The\ndriver and, where a module calls them, cuBLASLt, cuDNN and NCCL are NVIDIA's."

@@ -9,10 +9,10 @@ cd "$(dirname "$0")/.."
 
 packages=(
   build-essential cmake ninja-build ccache git ca-certificates
-  python3 python3-dev python3-venv python3-pip python3-numpy python3-mpi4py
+  python3 python3-dev python3-venv python3-pip python3-numpy python3-mpi4py python3-h5py
   clang-22 clang-format-22 libclang-rt-22-dev lld-22 liblld-22-dev llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libminizip-dev libgtest-dev libgmock-dev libdlpack-dev
-  libjpeg62-turbo-dev libpng-dev libwebp-dev liblmdb-dev libprotozero-dev
+  libjpeg62-turbo-dev libpng-dev libwebp-dev liblmdb-dev libhdf5-dev libaec-dev libprotozero-dev
   libdnnl-dev gfortran openmpi-bin libopenmpi-dev iproute2 gnuplot-nox pkgconf doxygen file zsh fish
 )
 # The versions that fit together; cccl and crt are headers that the others include.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes Debian packages: dlc, dlc-run, libdlc0, libdlc-dev, and libdlc-images, libdlc-lmdb, libdlc-mpi and libdlc-cuda where the build has them.
+# Makes Debian packages: dlc, dlc-run, libdlc0, libdlc-dev, and libdlc-images, libdlc-lmdb, libdlc-hdf5, libdlc-mpi and libdlc-cuda where the build has them.
 # A line for each says how large it is, and how large what it installs.
 # usage: scripts/package.sh              builds build/release and writes build/packages
 #        scripts/package.sh BUILD OUT    of what is in BUILD, into OUT

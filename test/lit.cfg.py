@@ -62,6 +62,15 @@ if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_lmdb.so")):
     config.available_features.add("lmdb")
 else:
     lit_config.note("lmdb: no libdlc_lmdb.so, the tests with LMDB are left out; scripts/install-deps.sh brings what it needs")
+if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_hdf5.so")):
+    config.available_features.add("hdf5")
+else:
+    lit_config.note("hdf5: no libdlc_hdf5.so, the tests with HDF5 are left out; scripts/install-deps.sh brings what it needs")
+python = shutil.which("python3", path=config.environment["PATH"]) or sys.executable
+if subprocess.run([python, "-c", "import h5py"], capture_output=True).returncode == 0:
+    config.available_features.add("h5py")
+else:
+    lit_config.note("h5py: not there, the test of docs/formats.md is left out")
 if os.path.exists(os.path.join(config.build_root, "lib", "libdlc_mpi.so")) and shutil.which("mpirun", path=config.environment["PATH"]):
     config.available_features.add("mpi")
 else:

@@ -9,9 +9,24 @@
 namespace dlc::runtime {
 namespace {
 
-constexpr std::string_view testPrefix = "test.";
+constexpr std::string_view testPrefixes[] = {"test.", "test/"}, trainPrefix = "train/";
 
-bool isForTests(std::string_view name) { return name.starts_with(testPrefix); }
+bool isForTests(std::string_view name) {
+  return std::ranges::any_of(testPrefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+/// What stands in front of the names of a split's arrays.
+std::string_view prefixOf(const std::vector<std::string> &names, Split split) {
+  auto begins = [&](std::string_view prefix) {
+    return std::ranges::any_of(names,
+                               [&](std::string_view name) { return name.starts_with(prefix); });
+  };
+  for (std::string_view prefix : testPrefixes)
+    if (split == Split::Test && begins(prefix))
+      return prefix;
+  return begins(trainPrefix) ? trainPrefix : "";
+}
 
 /// What the arrays of a file are called; none is read.
 Result<std::vector<std::string>> namesIn(const std::string &path) {
@@ -23,33 +38,23 @@ Result<std::vector<std::string>> namesIn(const std::string &path) {
   return names;
 }
 
-class ArrayDataset : public Dataset {
+/// Their arrays in memory.
+class ArrayDataset : public NamedArrays {
 public:
-  ArrayDataset(std::string path, ArrayNames names, std::vector<StoredArray> arrays)
-      : path(std::move(path)), names(std::move(names)), arrays(std::move(arrays)) {
-    for (const StoredArray &array : this->arrays) {
-      fieldList.push_back({.kind = FieldKind::Named,
-                           .dtype = array.dtype,
-                           .shape = {array.shape.begin() + 1, array.shape.end()},
-                           .file = concat(this->path, ": '", array.name, "'"),
-                           .name = array.name.substr(this->names.prefix.size())});
-      sampleBytes.push_back(array.bytes.size() / size());
-    }
+  using NamedArrays::NamedArrays;
+  Status load() {
+    DLC_TRY_ASSIGN(found, readArrays(name(), [&](std::string_view array) { return takes(array); }));
+    arrays = std::move(found);
+    for (const StoredArray &array : arrays)
+      DLC_TRY(addField(array.name, array.dtype, array.shape));
+    return {};
   }
-  const std::string &name() const override { return path; }
-  uint64_t size() const override { return arrays.empty() ? 0 : arrays[0].shape[0]; }
-  const std::vector<DatasetField> &fields() const override { return fieldList; }
-  const ArrayNames *arrayNames() const override { return &names; }
   const std::byte *sample(uint64_t index, size_t field) const override {
-    return arrays[field].bytes.data() + index * sampleBytes[field];
+    return arrays[field].bytes.data() + index * (arrays[field].bytes.size() / size());
   }
 
 private:
-  std::string path;
-  ArrayNames names;
   std::vector<StoredArray> arrays;
-  std::vector<uint64_t> sampleBytes;
-  std::vector<DatasetField> fieldList;
 };
 
 bool isInput(const EntryInfo &entry, std::string_view name) {
@@ -65,41 +70,63 @@ bool hasArraySplit(const std::string &path, Split split) {
   if (split == Split::Train)
     return true;
   Result<std::vector<std::string>> names = namesIn(path);
-  return !names.ok() || std::ranges::any_of(*names, isForTests);
+  return !names.ok() || hasTestArrays(*names);
+}
+
+bool hasTestArrays(const std::vector<std::string> &names) {
+  return std::ranges::any_of(names, isForTests);
+}
+
+NamedArrays::NamedArrays(std::string path, std::vector<std::string> all, Split split,
+                         const EntryInfo *reader)
+    : path(std::move(path)) {
+  names.prefix = prefixOf(all, split);
+  const bool forTests = isForTests(names.prefix);
+  for (const std::string &name : all) {
+    if (isForTests(name) != forTests)
+      continue;
+    const bool isTaken =
+        name.starts_with(names.prefix) &&
+        (!reader || isInput(*reader, std::string_view(name).substr(names.prefix.size())));
+    (isTaken ? taken : names.ignored).push_back(name);
+  }
+  names.all = std::move(all);
+}
+
+bool NamedArrays::takes(std::string_view name) const {
+  return std::ranges::find(taken, name) != taken.end();
+}
+
+Status NamedArrays::addField(const std::string &name, dlc_dtype dtype,
+                             const std::vector<uint64_t> &shape) {
+  if (shape.empty())
+    return damaged(path, ": '", excerpt(name), "' is one number, expected one a sample");
+  if (fieldList.empty())
+    samples = shape[0];
+  if (shape[0] != samples)
+    return damaged(path, ": '", excerpt(name), "' has ", shape[0], " samples, '", names.prefix,
+                   excerpt(fieldList[0].name), "' ", samples);
+  if (samples == 0)
+    return damaged(path, ": there are no samples in it");
+  fieldList.push_back({.kind = FieldKind::Named,
+                       .dtype = dtype,
+                       .shape = {shape.begin() + 1, shape.end()},
+                       .file = concat(path, ": '", name, "'"),
+                       .name = name.substr(names.prefix.size())});
+  return {};
 }
 
 Result<std::shared_ptr<const Dataset>> openArrayDataset(const std::string &path, Split split,
                                                         const EntryInfo *reader) {
-  ArrayNames names;
   DLC_TRY_ASSIGN(all, namesIn(path));
-  names.all = std::move(all);
-  if (names.all.empty())
+  if (all.empty())
     return damaged(path, ": there are no arrays of samples in it");
-  if (names.all == std::vector<std::string>{""})
+  if (all == std::vector<std::string>{""})
     return unsupported(path, ": is one array without a name (.npy); numpy.savez(\"data.npz\", "
                              "image=..., label=...) gives each input's array its name");
-  const bool forTests = split == Split::Test && std::ranges::any_of(names.all, isForTests);
-  if (forTests)
-    names.prefix = testPrefix;
-  auto isTaken = [&](std::string_view name) {
-    return isForTests(name) == forTests &&
-           (!reader || isInput(*reader, name.substr(names.prefix.size())));
-  };
-  for (const std::string &name : names.all)
-    if (isForTests(name) == forTests && !isTaken(name))
-      names.ignored.push_back(name);
-  DLC_TRY_ASSIGN(arrays, readArrays(path, isTaken));
-  for (const StoredArray &array : arrays) {
-    if (array.shape.empty())
-      return damaged(path, ": '", excerpt(array.name), "' is one number, expected one a sample");
-    if (array.shape[0] != arrays[0].shape[0])
-      return damaged(path, ": '", excerpt(array.name), "' has ", array.shape[0], " samples, '",
-                     excerpt(arrays[0].name), "' ", arrays[0].shape[0]);
-  }
-  if (!arrays.empty() && arrays[0].shape[0] == 0)
-    return damaged(path, ": there are no samples in it");
-  return std::shared_ptr<const Dataset>(
-      std::make_shared<ArrayDataset>(path, std::move(names), std::move(arrays)));
+  auto dataset = std::make_shared<ArrayDataset>(path, std::move(all), split, reader);
+  DLC_TRY(dataset->load());
+  return std::shared_ptr<const Dataset>(std::move(dataset));
 }
 
 } // namespace dlc::runtime

@@ -7,6 +7,7 @@
 #include "runtime/Data/BytePairDataset.h"
 #include "runtime/Data/CifarDataset.h"
 #include "runtime/Data/Formats/CsvDataset.h"
+#include "runtime/Data/Formats/Hdf5Dataset.h"
 #include "runtime/Data/Formats/ImageFolder.h"
 #include "runtime/Data/Formats/ImageList.h"
 #include "runtime/Data/Formats/LmdbDataset.h"
@@ -71,6 +72,7 @@ constexpr Format formats[] = {
     {"lmdb:", lmdbFiles, hasLmdbSplit, openLmdbDataset, testShards, true},
     {"safetensors:", oneFile, hasArraySplit, openArrayDataset, testArrays},
     {"npz:", oneFile, hasArraySplit, openArrayDataset, testArrays},
+    {"hdf5:", oneFile, hasHdf5Split, openHdf5Dataset, "group test, or datasets test.NAME"},
     {"csv:", csvFiles, hasCsvSplit, openCsvDataset,
      "file test.csv beside one with 'train' in its name"},
     {"text:", oneFile, hasBoth, openText<TextUnit::Characters>, testText},
@@ -85,6 +87,8 @@ const Format *findFormat(std::string_view description) {
       return &format;
   return nullptr;
 }
+
+bool isHdf5Name(std::string_view path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
 
 } // namespace
 
@@ -187,6 +191,7 @@ Result<std::shared_ptr<const Dataset>> openDataset(const std::string &descriptio
                   : description.ends_with(".tfrecord")    ? "tfrecord:"
                   : description.ends_with(".rec")         ? "recordio:"
                   : description.ends_with(".npz")         ? "npz:"
+                  : isHdf5Name(description)               ? "hdf5:"
                   : description.ends_with(".csv")         ? "csv:"
                   : description.ends_with(".safetensors") ? "safetensors:"
                                                           : "text:",

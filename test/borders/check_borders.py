@@ -10,6 +10,7 @@ COMPILER_LIBRARIES = ("mlir/", "llvm/", "llvm-c/", "lld/", "clang/")
 CUDA = ("cuda", "cudnn", "cublas", "nccl", "nvrtc", "nvJitLink")
 MPI = ("mpi.h", "mpi-ext.h")
 LMDB = ("lmdb.h",)
+HDF5 = ("hdf5.h", "H5FDdevelop.h")
 PICTURES = ("jpeglib.h", "jerror.h", "png.h", "webp/")
 
 # part -> folders of the project that it may include from (itself always); None: anything.
@@ -55,6 +56,8 @@ def allowed(part, path, include):
         return path.startswith("runtime/Collectives/") or part in ("bench", "test")
     if include in LMDB:
         return path.startswith("runtime/Data/Lmdb/") or part in ("bench", "test")
+    if include in HDF5:
+        return path.startswith("runtime/Data/Hdf5/") or part in ("bench", "test")
     if include.startswith(PICTURES):
         return path.startswith("runtime/Data/Pictures/") or part in ("bench", "test")
     if not include.startswith(OURS) or MAY_INCLUDE[part] is None:

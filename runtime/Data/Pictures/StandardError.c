@@ -1,6 +1,7 @@
-// Debian's archives of libjpeg-turbo, libpng and LMDB are compiled for programs, in which `stderr`
-// has a place that the linker knows. In libdlc_images.so and libdlc_lmdb.so this is it; nothing is
-// written to it, as all are given functions for what they have to say.
+// Debian's archives of libjpeg-turbo, libpng, LMDB and libhdf5 are compiled for programs, in which
+// `stderr` has a place that the linker knows. In libdlc_images.so, libdlc_lmdb.so and
+// libdlc_hdf5.so this is it; nothing is written to it, as all are given functions for what they
+// have to say.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

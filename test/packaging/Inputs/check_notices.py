@@ -20,6 +20,8 @@ PARTS = {
     "libpng": (" png_read_info$", "libpng"),
     "libwebp": (" WebPDecode$", "Google"),
     "LMDB": (" mdb_env_open$", "OpenLDAP"),
+    "HDF5": (" H5Fopen$", "The HDF Group"),
+    "libaec": (" aec_decode$", "Rosenhauer"),
     "protozero": ("9protozero", "protozero"),
     "libstdc++": (" _ZSt17__throw_bad_allocv$", "GCC RUNTIME LIBRARY EXCEPTION"),
     "LLD": ("_ZN3lld3elf", "LLVM Exceptions"),
@@ -27,7 +29,8 @@ PARTS = {
 }
 OBJECTS = {
     "dlc": ["bin/dlc", "bin/make-digits"], "dlc-run": ["bin/dlc-run"], "libdlc0": ["lib/libdlc.so"], "libdlc-dev": ["lib/libdlc.a"],
-    "libdlc-images": ["lib/libdlc_images.so"], "libdlc-lmdb": ["lib/libdlc_lmdb.so"], "libdlc-mpi": ["lib/libdlc_mpi.so"], "libdlc-cuda": ["lib/libdlc_cuda.so"],
+    "libdlc-images": ["lib/libdlc_images.so"], "libdlc-lmdb": ["lib/libdlc_lmdb.so"],
+    "libdlc-hdf5": ["lib/libdlc_hdf5.so"], "libdlc-mpi": ["lib/libdlc_mpi.so"], "libdlc-cuda": ["lib/libdlc_cuda.so"],
 }
 HEADING = re.compile(r"^(\S+), parts of which are in this package$", re.M)
 
