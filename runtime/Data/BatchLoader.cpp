@@ -89,10 +89,19 @@ Status BatchLoader::checkTransforms() {
   DLC_TRY_ASSIGN(sides, checkMixes(transforms.mixes, entry, mapping));
   mixed = sides;
   bool any = transforms.all.empty();
+  // Whole numbers [N, height, width] are a mask of images of that size, and of nothing else.
+  auto isMoved = [&](const ValueInfo &input) {
+    return takesImages(input) && (input.type.shape.size() == 4 ||
+                                  std::ranges::any_of(mapping, [&](const MappedInput &other) {
+                                    const ValueInfo &image = entry.inputs[other.input];
+                                    return image.type.shape.size() == 4 && takesImages(image) &&
+                                           imageAxes(image)->sides == imageAxes(input)->sides;
+                                  }));
+  };
   for (const MappedInput &mapped : mapping) {
     const ValueInfo &input = entry.inputs[mapped.input];
     const DatasetField &field = dataset->fields()[mapped.field];
-    if (takesImages(input)) {
+    if (isMoved(input)) {
       const std::optional<Sides> sides =
           field.pictures ? std::nullopt : imageSides(field.shape, input);
       DLC_TRY(runtime::checkTransforms(transforms, mapped, input, sides));
@@ -254,7 +263,7 @@ bool BatchLoader::transformed(const MappedInput &mapped) const {
 
 /// What makes pictures fit an input: "`augment` 'test:resize:256,center-crop:224'".
 std::string BatchLoader::sizeAdvice(const ValueInfo &input) const {
-  const uint64_t height = input.type.shape[2], width = input.type.shape[3];
+  const auto [height, width] = imageAxes(input)->sides;
   const std::string sides = height == width ? concat(height) : concat(height, "x", width);
   if (transforms.split == Split::Train)
     return concat("`augment` 'random-resized-crop:", sides, "'");
@@ -267,8 +276,8 @@ Status BatchLoader::fillImage(const MappedInput &mapped, uint32_t sample, std::b
                               Room &room) {
   const ValueInfo &input = entry.inputs[mapped.input];
   const DatasetField &field = dataset->fields()[mapped.field];
-  const std::vector<uint64_t> &shape = input.type.shape;
-  ImageSource source = {dataset.get(), &mapped, shape[1]};
+  const auto [planes, sides] = *imageAxes(input);
+  ImageSource source = {dataset.get(), &mapped, planes};
   const std::byte *stored = nullptr;
   if (!field.pictures) {
     DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));
@@ -278,12 +287,18 @@ Status BatchLoader::fillImage(const MappedInput &mapped, uint32_t sample, std::b
   const SampleDraws draws(pass.seed.value_or(0), pass.epoch, sample);
   DLC_TRY(room.images.read(source, sample, stored, transforms, draws));
   const Sides made = room.images.sides();
-  if (made.height != shape[2] || made.width != shape[3])
+  if (made != sides)
     return invalid(room.images.place(), " is a picture of ", made.height, " x ", made.width,
                    transforms.all.empty() ? "" : " behind its transforms", ", input '", input.name,
                    "' takes ", input.type.str(), "; ", sizeAdvice(input), " makes it fit");
   room.images.write(to);
-  return {};
+  if (!field.pictures || input.classes == 0)
+    return {};
+  DatasetField written = field;
+  written.dtype = mapped.to;
+  written.shape = sampleShape(input);
+  written.file = room.images.place();
+  return checkSample(written, mapped, input, sample, to);
 }
 
 /// Puts a sample where the input has its row, along whatever axis samples lie.
@@ -296,11 +311,20 @@ void BatchLoader::spread(const MappedInput &mapped, uint64_t row, const std::byt
 }
 
 Status BatchLoader::fillSample(Slot &slot, uint64_t row, uint32_t sample, Room &room) {
+  std::optional<Sides> whole;
   for (const MappedInput &mapped : mapping) {
     std::byte *const block = slot.blocks[mapped.input].data();
     std::byte *const to = block + row * mapped.elements * dtypeSize(mapped.to);
     if (transformed(mapped)) {
       DLC_TRY(fillImage(mapped, sample, to, room));
+      if (!dataset->fields()[mapped.field].pictures)
+        continue;
+      // What is drawn for one lies elsewhere in another of another size.
+      const Sides found = room.images.whole();
+      if (found != whole.value_or(found))
+        return damaged(room.images.place(), " is a picture of ", found.height, " x ", found.width,
+                       ", another of the same sample has ", whole->height, " x ", whole->width);
+      whole = found;
       continue;
     }
     DLC_TRY_ASSIGN(from, checkedSample(mapped, sample, room));

@@ -11,6 +11,7 @@
 #include "runtime/Data/Formats/ImageFolder.h"
 #include "runtime/Data/Formats/ImageList.h"
 #include "runtime/Data/Formats/LmdbDataset.h"
+#include "runtime/Data/Formats/PictureFiles.h"
 #include "runtime/Data/Formats/RecordIo.h"
 #include "runtime/Data/Formats/TarShards.h"
 #include "runtime/Data/Formats/TfRecord.h"

@@ -157,9 +157,13 @@ static Result<MappedInput> mapInput(const EntryInfo &entry, size_t number, const
                                     std::vector<std::string> &notes) {
   const ValueInfo &input = entry.inputs[number];
   const std::vector<DatasetField> &fields = dataset.fields();
-  auto field = std::find_if(fields.begin(), fields.end(), [&](const DatasetField &f) {
-    return number == ofOneHot ? f.kind == FieldKind::Label : takes(input, f);
-  });
+  // What has the input's name is meant for it, also beside images.
+  auto field = std::ranges::find_if(
+      fields, [&](const DatasetField &f) { return f.kind == FieldKind::Named && takes(input, f); });
+  if (field == fields.end())
+    field = std::ranges::find_if(fields, [&](const DatasetField &f) {
+      return number == ofOneHot ? f.kind == FieldKind::Label : takes(input, f);
+    });
   if (field == fields.end())
     return noField(entry, input, dataset);
   const std::vector<uint64_t> expected = sampleShape(input);

@@ -26,20 +26,26 @@ ShapeFit fitShapes(std::span<const uint64_t> found, std::span<const uint64_t> ex
   return isFlat && countOf(a) == countOf(b) ? ShapeFit::Flat : ShapeFit::None;
 }
 
-bool takesImages(const ValueInfo &input) {
-  return input.type.shape.size() == 4 && input.batchAxis == 0;
+std::optional<ImageAxes> imageAxes(const ValueInfo &input) {
+  const auto &[dtype, shape, layout] = input.type;
+  const bool isMask = shape.size() == 3 && isWhole(dtype) && dtype != DLC_U8;
+  if (input.batchAxis != 0 || (shape.size() != 4 && !isMask))
+    return {};
+  const auto height = static_cast<uint32_t>(shape[shape.size() - 2]),
+             width = static_cast<uint32_t>(shape.back());
+  return ImageAxes{isMask ? 1 : shape[1], {height, width}};
 }
 
 std::optional<Sides> imageSides(std::span<const uint64_t> stored, const ValueInfo &input) {
-  const std::vector<uint64_t> &wanted = input.type.shape;
+  const auto [planes, wanted] = *imageAxes(input);
   auto sides = [](uint64_t height, uint64_t width) {
     return Sides{static_cast<uint32_t>(height), static_cast<uint32_t>(width)};
   };
   if (fitShapes(stored, sampleShape(input)) != ShapeFit::None)
-    return sides(wanted[2], wanted[3]);
-  if (stored.size() == 2 && wanted[1] == 1)
+    return wanted;
+  if (stored.size() == 2 && planes == 1)
     return sides(stored[0], stored[1]);
-  if (stored.size() == 3 && stored[0] == wanted[1])
+  if (stored.size() == 3 && stored[0] == planes)
     return sides(stored[1], stored[2]);
   return {};
 }

@@ -27,8 +27,16 @@ struct Sides {
   bool operator==(const Sides &) const = default;
 };
 
-/// Whether an input is [N, planes, height, width].
-bool takesImages(const ValueInfo &input);
+/// What an input of images takes of a sample.
+struct ImageAxes {
+  uint64_t planes;
+  Sides sides;
+};
+
+/// Those of an input [N, planes, height, width], or of whole numbers [N, height, width], which are
+/// no bytes: a mask; nothing of another.
+std::optional<ImageAxes> imageAxes(const ValueInfo &input);
+inline bool takesImages(const ValueInfo &input) { return imageAxes(input).has_value(); }
 /// Of images that are stored in a shape, for such an input; nothing if they have other planes.
 std::optional<Sides> imageSides(std::span<const uint64_t> stored, const ValueInfo &input);
 

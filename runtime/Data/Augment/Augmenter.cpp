@@ -46,8 +46,7 @@ static Status checkPlanes(const Transform &transform, const MappedInput &mapped,
 
 Status checkTransforms(const TransformList &list, const MappedInput &mapped, const ValueInfo &input,
                        std::optional<Sides> sides) {
-  const std::vector<uint64_t> &shape = input.type.shape;
-  const Sides wanted = {uint32_t(shape[2]), uint32_t(shape[3])};
+  const Sides wanted = imageAxes(input)->sides;
   TransformList so = {.all = {}, .split = list.split};
   for (const Transform &each : list.all) {
     if (each.kind == TransformKind::Crop && sides &&

@@ -17,14 +17,17 @@ Result<size_t> ImageReader::readPicture(const ImageSource &source, const Transfo
     const SampleDraws &draws;
     Cut cut = {};
     PictureRequest request = {};
+    Sides whole = {};
   } chosen = {list, draws};
   const PictureChooser choose = [&chosen](uint32_t height, uint32_t width) {
+    chosen.whole = {height, width};
     chosen.cut = cutOf(chosen.list, 0, chosen.draws, height, width);
     return chosen.request = requestOf(chosen.cut);
   };
   picture.file.clear();
   DLC_TRY_ASSIGN(region,
                  source.dataset->readPicture(sample, source.mapped->field, choose, picture));
+  stored = chosen.whole;
   if (Status taken = augmenter.take(picture, region, chosen.request, chosen.cut, source.planes,
                                     *source.mapped);
       !taken.ok())

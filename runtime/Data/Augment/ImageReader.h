@@ -29,6 +29,8 @@ public:
   /// Of what was read: its rows and columns; writes them as the input takes them.
   Sides sides() const { return augmenter.sides(); }
   void write(std::byte *to) const { augmenter.write(to); }
+  /// Of the picture as its file has it.
+  Sides whole() const { return stored; }
   /// For messages: where it was read from.
   std::string place() const;
 
@@ -39,6 +41,7 @@ private:
   const DatasetField *field = nullptr;
   uint32_t sample = 0;
   Picture picture;
+  Sides stored = {};
   Augmenter augmenter;
 };
 

@@ -74,7 +74,7 @@ Result<Sides> checkMixes(std::span<const Transform> mixes, const EntryInfo &entr
     DLC_TRY(checkInput(mixes.front(), mapped, input));
     if (!takesImages(input))
       continue;
-    const Sides own = {uint32_t(input.type.shape[2]), uint32_t(input.type.shape[3])};
+    const Sides own = imageAxes(input)->sides;
     if (cut != mixes.end() && sides.height != 0 && sides != own)
       return invalid("`augment`: '", cut->text, "' cuts the same box out of all images, input '",
                      input.name, "' is ", input.type.str(), ", and others are ", sides.height,

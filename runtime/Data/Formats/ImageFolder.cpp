@@ -13,18 +13,9 @@
 namespace dlc::runtime {
 namespace {
 
-constexpr std::string_view decoded[] = {".jpg", ".jpeg", ".png", ".webp"};
 /// What somebody would miss.
 constexpr std::string_view notDecoded[] = {".bmp", ".gif", ".pgm", ".ppm", ".tif", ".tiff"};
 constexpr std::string_view expectedEndings = ".jpg, .jpeg, .png or .webp";
-
-bool endsInAny(std::string_view name, std::span<const std::string_view> endings) {
-  return std::ranges::any_of(endings, [&](std::string_view ending) {
-    return name.size() >= ending.size() &&
-           std::ranges::equal(name.substr(name.size() - ending.size()), ending, {},
-                              [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-  });
-}
 
 /// What is in a folder, by name.
 struct Entries {
@@ -44,7 +35,7 @@ Result<Entries> entriesOf(const std::string &path) {
       continue;
     if (entry->d_type == DT_DIR || (mayBeLink && isFolder(concat(path, "/", name))))
       entries.folders.emplace_back(name);
-    else if (endsInAny(name, decoded))
+    else if (isPictureName(name))
       entries.pictures.emplace_back(name);
     else if (endsInAny(name, notDecoded))
       return unsupported(path, "/", name, ": pictures of this kind are not read, expected ",
@@ -198,8 +189,6 @@ Result<std::shared_ptr<const Dataset>> openPictures(const std::string &path, Spl
 bool hasPictures(const std::string &path, Split split) {
   return split == Split::Train && isThere(path);
 }
-
-bool isPictureName(std::string_view name) { return endsInAny(name, decoded); }
 
 bool isImageFolder(const std::string &folder) {
   const Result<Entries> entries = entriesOf(folder);

@@ -25,8 +25,6 @@ Result<std::shared_ptr<const Dataset>> openPictures(const std::string &path, Spl
                                                     const EntryInfo *reader);
 /// Whether it is there; tests have none of their own.
 bool hasPictures(const std::string &path, Split split);
-/// Whether the name is one of a picture's.
-bool isPictureName(std::string_view name);
 
 /// Whether it has folders as openImageFolder() expects them.
 bool isImageFolder(const std::string &folder);

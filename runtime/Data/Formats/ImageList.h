@@ -1,4 +1,4 @@
-// Lists of pictures, as Caffe has them: a path and the number of a class in each line.
+// Lists of pictures, as Pictures/ListFile.h has them.
 #ifndef DLC_RUNTIME_DATA_FORMATS_IMAGELIST_H
 #define DLC_RUNTIME_DATA_FORMATS_IMAGELIST_H
 
@@ -7,8 +7,6 @@
 namespace dlc::runtime {
 
 /// One split of a folder with the lists train.txt and val.txt, or else test.txt; or both of a list.
-/// The number is the last word of a line, and a path that does not begin with a slash is seen from
-/// the list's folder. Empty lines are none.
 Result<std::shared_ptr<const Dataset>> openImageList(const std::string &path, Split split,
                                                      const EntryInfo *reader);
 

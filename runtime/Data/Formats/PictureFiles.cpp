@@ -30,6 +30,13 @@ public:
     fieldList = pictureFields(this->files.name, channels);
     if (this->files.labels.empty())
       fieldList.pop_back();
+    if (!this->files.input.empty()) {
+      fieldList[0].kind = FieldKind::Named;
+      fieldList[0].name = this->files.input;
+    }
+    firstColumn = fieldList.size();
+    for (const PictureColumn &column : this->files.columns)
+      fieldList.push_back(column.field);
   }
   const std::string &name() const override { return files.name; }
   uint64_t size() const override { return files.files.size(); }
@@ -39,17 +46,22 @@ public:
   }
   std::string sampleName(uint64_t index) const override { return std::string(files.files[index]); }
   const std::byte *sample(uint64_t index, size_t field) const override {
-    return field == labelField ? reinterpret_cast<const std::byte *>(&files.labels[index])
-                               : nullptr;
+    if (field >= firstColumn) {
+      const PictureColumn &column = files.columns[field - firstColumn];
+      return column.numbers.empty() ? nullptr
+                                    : column.numbers.data() + index * sampleBytes(column.field);
+    }
+    return field == 0 ? nullptr : reinterpret_cast<const std::byte *>(&files.labels[index]);
   }
   Result<PictureRegion> readPicture(uint64_t index, size_t field, const PictureChooser &choose,
                                     Picture &picture) const override {
-    if (field == labelField)
+    if (!fieldList[field].pictures)
       return Dataset::readPicture(index, field, choose, picture);
     return guarded([&]() -> Result<PictureRegion> {
-      const std::string path = pathOf(index);
+      const std::string path = pathOf(index, field);
+      const uint32_t asked = field == 0 ? channels : files.columns[field - firstColumn].channels;
       DLC_TRY_ASSIGN(content, readWholeFile(path, mostBytes));
-      Result<PictureRegion> region = decode(content, channels, choose, picture);
+      Result<PictureRegion> region = decode(content, asked, choose, picture);
       picture.file = path;
       return region.ok() ? std::move(region) : region.takeStatus().in(path);
     });
@@ -57,21 +69,21 @@ public:
 
   Status readPictureFile(uint64_t index, size_t field,
                          std::vector<std::byte> &file) const override {
-    if (field == labelField)
+    if (!fieldList[field].pictures)
       return Dataset::readPictureFile(index, field, file);
     return guarded([&]() -> Status {
-      DLC_TRY_ASSIGN(content, readWholeFile(pathOf(index), mostBytes));
+      DLC_TRY_ASSIGN(content, readWholeFile(pathOf(index, field), mostBytes));
       file = std::move(content);
       return {};
     });
   }
 
 private:
-  static constexpr size_t labelField = 1;
   static constexpr uint64_t mostBytes = uint64_t(1) << 30;
 
-  std::string pathOf(uint64_t index) const {
-    const std::string_view name = files.files[index];
+  std::string pathOf(uint64_t index, size_t field) const {
+    const FileNames &names = field == 0 ? files.files : files.columns[field - firstColumn].files;
+    const std::string_view name = names[index];
     return name.starts_with('/') ? std::string(name) : concat(files.folder, name);
   }
 
@@ -79,17 +91,18 @@ private:
   uint32_t channels;
   PictureDecoder decode;
   std::vector<DatasetField> fieldList;
+  size_t firstColumn = 0;
 };
 
 } // namespace
 
-uint32_t pictureChannels(const EntryInfo *reader) {
+uint32_t pictureChannels(const EntryInfo *reader, std::string_view name) {
   constexpr uint32_t grey = 1, colours = 3;
   if (!reader)
     return colours;
   for (const ValueInfo &input : reader->inputs) {
     const bool isOfNumbers = !isWhole(input.type.dtype) || input.type.dtype == DLC_U8;
-    if (isOfNumbers && takesImages(input) &&
+    if ((name.empty() || input.name == name) && isOfNumbers && takesImages(input) &&
         (input.type.shape[1] == grey || input.type.shape[1] == colours))
       return static_cast<uint32_t>(input.type.shape[1]);
   }
@@ -110,8 +123,13 @@ Result<std::shared_ptr<const Dataset>> openPictureFiles(PictureFiles files,
   DLC_TRY_ASSIGN(decode, openPictureDecoder());
   files.files.shrink();
   files.labels.shrink_to_fit();
+  for (PictureColumn &column : files.columns) {
+    column.files.shrink();
+    column.numbers.shrink_to_fit();
+  }
+  const uint32_t channels = pictureChannels(reader, files.input);
   return std::shared_ptr<const Dataset>(
-      std::make_shared<PictureDataset>(std::move(files), pictureChannels(reader), decode));
+      std::make_shared<PictureDataset>(std::move(files), channels, decode));
 }
 
 } // namespace dlc::runtime

@@ -4,7 +4,23 @@
 
 #include "runtime/Data/Dataset.h"
 
+#include <algorithm>
+
 namespace dlc::runtime {
+
+/// Whether a name ends in one of these, in large or small letters.
+inline bool endsInAny(std::string_view name, std::span<const std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view ending) {
+    return name.size() >= ending.size() &&
+           std::ranges::equal(name.substr(name.size() - ending.size()), ending, {},
+                              [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  });
+}
+/// Whether the name is one of a picture's.
+inline bool isPictureName(std::string_view name) {
+  constexpr std::string_view endings[] = {".jpg", ".jpeg", ".png", ".webp"};
+  return endsInAny(name, endings);
+}
 
 /// Names of files, a million of them in as much memory as their characters take and 8 bytes each.
 class FileNames {
@@ -27,6 +43,16 @@ private:
   std::vector<uint64_t> ends;
 };
 
+/// More that each sample has: a picture, or numbers.
+struct PictureColumn {
+  DatasetField field;
+  /// Of pictures: their names, and what the decoder is asked for.
+  FileNames files = {};
+  uint32_t channels = 0;
+  /// Of numbers: all of them, of the field's type.
+  std::vector<std::byte> numbers = {};
+};
+
 /// What a dataset of pictures consists of.
 struct PictureFiles {
   /// For messages: the folder, or the list.
@@ -38,10 +64,14 @@ struct PictureFiles {
   std::vector<int32_t> labels;
   /// Names of the classes; none of a list.
   std::vector<std::string> classes = {};
+  /// The input that takes the pictures; empty: whichever takes images.
+  std::string input = {};
+  std::vector<PictureColumn> columns = {};
 };
 
-/// Channels of the first input that images of one or three go to; three without a reader.
-uint32_t pictureChannels(const EntryInfo *reader);
+/// Channels of the first input that images of one or three go to, and that has this name if there
+/// is one; three without a reader.
+uint32_t pictureChannels(const EntryInfo *reader, std::string_view name = {});
 
 /// An image and a label, which come from `file`.
 std::vector<DatasetField> pictureFields(const std::string &file, uint32_t channels);

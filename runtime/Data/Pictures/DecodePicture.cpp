@@ -3,6 +3,7 @@
 #include "runtime/Core/FileKind.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Pictures/Decoder.h"
+#include "runtime/Data/Pictures/Plugin.h"
 
 #include <algorithm>
 
@@ -32,8 +33,11 @@ Result<PictureRegion> decodePicture(std::span<const std::byte> file, uint32_t ch
     const std::string_view text(reinterpret_cast<const char *>(begin.data()), begin.size());
     for (const Format &format : formats)
       if (text.starts_with(format.begin) && text.size() >= format.thenAt &&
-          text.substr(format.thenAt).starts_with(format.then))
+          text.substr(format.thenAt).starts_with(format.then)) {
+        if (channels == classNumbers && format.decode != decodePng)
+          return damaged("is no PNG, in which alone numbers of classes stay what they are");
         return format.decode(bytes, channels, choose, picture);
+      }
     const std::string_view kind = fileKind(begin);
     return damaged(file.empty()   ? "is empty"
                    : kind.empty() ? "is no picture"

@@ -29,4 +29,9 @@ Result<PictureEncoder> openPictureEncoder() {
   return plugin->encode;
 }
 
+Result<PictureListReader> openPictureListReader() {
+  DLC_TRY_ASSIGN(plugin, openImagesPlugin());
+  return plugin->readList;
+}
+
 } // namespace dlc::runtime

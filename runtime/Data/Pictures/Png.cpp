@@ -2,6 +2,7 @@
 // not applied, alpha is dropped, of 16 bits the upper ones stay.
 #include "runtime/Core/Support.h"
 #include "runtime/Data/Pictures/Decoder.h"
+#include "runtime/Data/Pictures/Plugin.h"
 
 #include <png.h>
 
@@ -55,6 +56,15 @@ int setTransforms(PngReader &reader, bool greyAsColours) {
   return passes;
 }
 
+/// The same for indices of a palette, or values of grey, as they are stored.
+int setNumbers(PngReader &reader) {
+  png_set_packing(reader.png);
+  png_set_strip_alpha(reader.png);
+  const int passes = png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+  return passes;
+}
+
 } // namespace
 
 Result<PictureRegion> decodePng(std::span<const uint8_t> file, uint32_t channels,
@@ -66,17 +76,24 @@ Result<PictureRegion> decodePng(std::span<const uint8_t> file, uint32_t channels
   };
   uint32_t height = 0, width = 0;
   uint64_t storedBytes = 0;
-  bool isHeld = false;
+  bool isHeld = false, hasNumbers = false;
   if (!reader.attempt([&] {
         reader.readHeader();
         height = png_get_image_height(reader.png, reader.info);
         width = png_get_image_width(reader.png, reader.info);
         storedBytes = height * uint64_t(png_get_rowbytes(reader.png, reader.info));
+        const auto kind = png_get_color_type(reader.png, reader.info);
+        hasNumbers = (kind == PNG_COLOR_TYPE_PALETTE || !(kind & PNG_COLOR_MASK_COLOR)) &&
+                     png_get_bit_depth(reader.png, reader.info) <= 8;
         isHeld = png_get_interlace_type(reader.png, reader.info) != PNG_INTERLACE_NONE;
       }))
     return failed();
   DLC_TRY(checkPixels(isHeld ? "an interlaced PNG" : "a PNG", height, width,
                       isHeld ? mostPixelsHeld : mostPixels));
+  if (channels == classNumbers && !hasNumbers)
+    return damaged(
+        "is a PNG of colours or of 16 bits, expected a palette or grey values of up to 8 "
+        "bits, which are numbers of classes");
   // DEFLATE makes of a byte no more than 1,032.
   if (storedBytes / 1032 > file.size())
     return claimsTooMuch("PNG", height, width, file.size());
@@ -86,10 +103,13 @@ Result<PictureRegion> decodePng(std::span<const uint8_t> file, uint32_t channels
   int passes = 0;
   uint32_t decodedChannels = 0;
   if (!reader.attempt([&] {
-        passes = setTransforms(reader, /*greyAsColours=*/channels == 3);
+        passes = channels == classNumbers ? setNumbers(reader)
+                                          : setTransforms(reader, /*greyAsColours=*/channels == 3);
         decodedChannels = png_get_channels(reader.png, reader.info);
       }))
     return failed();
+  if (channels == classNumbers)
+    channels = 1;
   setSize(picture, window.height, window.width, channels);
   // Each pass fills in what the ones before it have left of a row.
   const uint64_t stride = uint64_t(width) * decodedChannels;

@@ -1,5 +1,6 @@
 // Folders and lists of pictures.
 #include "runtime/Data/Dataset.h"
+#include "runtime/Data/Pictures/Plugin.h"
 #include "runtime/Training/Ranks.h"
 #include "test/lib/SmallModel/SmallModel.h"
 #include "test/runtime/Data/Inputs.h"
@@ -344,6 +345,84 @@ TEST(ImageList, NamesDamagedLines) {
     writeText(path, text);
     EXPECT_EQ(messageOf("list:" + path), path + message);
   }
+}
+
+/// The fields of a list for a reader: "x f32[3], ..."; or why there are none.
+std::string fieldsOf(const std::string &path, const EntryInfo *reader) {
+  const auto dataset = openDataset("list:" + path, Split::Train, reader);
+  if (!dataset.ok())
+    return std::string(dataset.status().message());
+  std::string text;
+  for (const DatasetField &field : (*dataset)->fields())
+    text += (text.empty() ? "" : ", ") + (field.name.empty() ? "-" : field.name) + " " +
+            TensorType{field.dtype, field.shape, {}}.str();
+  return text;
+}
+
+// Columns go to inputs by their names, or by what inputs take.
+TEST(ImageList, ReadsColumns) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  const EntryInfo reader =
+      entryWith({inputOf("image", DLC_F32, {2, 1, 8, 8}), inputOf("flags", DLC_F32, {2, 3}),
+                 inputOf("pair", DLC_I32, {2, 2}), inputOf("mask", DLC_I64, {2, 8, 8}),
+                 inputOf("other", DLC_F32, {2, 3, 8, 8}), inputOf("age", DLC_F32, {2})},
+                2);
+  const std::pair<std::string, std::string> cases[] = {
+      {"a.png 1 0 1\n", "- u8[1, 0, 0], flags f32[3]"},
+      {"a b.png 1 0\n", "- u8[1, 0, 0], pair i32[2]"},
+      {"a.png 0.5\n", "- u8[1, 0, 0], age f32[]"},
+      {"a.png b.png\n", "- u8[1, 0, 0], mask u8[1, 0, 0]"},
+      {"a.png 1 2 b.png\n", "- u8[1, 0, 0], pair i32[2], mask u8[1, 0, 0]"},
+      {"# image pair.0 pair.1 other age\na.png 1 2 b.png 3\n",
+       "image u8[1, 0, 0], pair i32[2], other u8[3, 0, 0], age f32[]"},
+      {"#\tother mask unknown\na.png b.png 3\n",
+       "other u8[3, 0, 0], mask u8[1, 0, 0], unknown f32[]"},
+      {"# image pair.0 pair.1\na.png 1 2.5\n",
+       path + ":2: column 'pair.1': '2.5' is no whole number"},
+      {"a.png b.png\nc.png 1\n", path + ":2: column 2: '1' is no picture's name"}};
+  for (const auto &[text, fields] : cases) {
+    writeText(path, text);
+    EXPECT_EQ(fieldsOf(path, &reader), fields) << text;
+  }
+  // Without an input for it, as where a model infers.
+  const EntryInfo infers = entryWith({inputOf("image", DLC_F32, {2, 3, 8, 8})}, 2);
+  writeText(path, "a.png 0.5\nb.png 1\n");
+  EXPECT_EQ(fieldsOf(path, &infers), "- u8[3, 0, 0], label f32[]");
+  writeText(path, "a.png 1 0 1\nb c.png  0 \t0.25 -1\n");
+  const auto dataset = openDataset("list:" + path, Split::Train);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ((*dataset)->sampleName(1), "b c.png");
+  const auto *numbers = reinterpret_cast<const float *>((*dataset)->sample(1, 1));
+  EXPECT_EQ(std::vector<float>(numbers, numbers + 3), (std::vector<float>{0, 0.25, -1}));
+}
+
+// Indices of a palette and values of grey stay what they are, of any number of bits; what else a
+// picture has is no class.
+TEST(ImageList, DecodesNumbersOfClasses) {
+  const auto decode = *openPictureDecoder();
+  auto decoded = [&](const char *name) -> std::string {
+    const auto file = readFile(std::string(DLC_TEST_INPUTS "/pictures/") + name);
+    Picture picture;
+    const auto region = decode(file, classNumbers, everything, picture);
+    if (!region.ok())
+      return std::string(region.status().message());
+    EXPECT_EQ(picture.channels, 1u);
+    return {picture.bytes.begin(), picture.bytes.end()};
+  };
+  auto expected = [&](const char *name) {
+    const auto bytes = readFile(std::string(DLC_TEST_INPUTS "/pictures/") + name + ".numbers");
+    return std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  };
+  for (const char *name : {"palette.png", "grey.png", "grey-2.png", "grey-4-interlaced.png"})
+    EXPECT_EQ(decoded(name), expected(name)) << name;
+  const std::string colours =
+      "is a PNG of colours or of 16 bits, expected a palette or grey values "
+      "of up to 8 bits, which are numbers of classes";
+  EXPECT_EQ(decoded("colours.png"), colours);
+  EXPECT_EQ(decoded("grey-16.png"), colours);
+  for (const char *name : {"grey.jpg", "lossy.webp"})
+    EXPECT_EQ(decoded(name), "is no PNG, in which alone numbers of classes stay what they are");
 }
 
 // As large as ImageNet: it opens at once, and takes little memory.

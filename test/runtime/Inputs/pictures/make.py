@@ -97,6 +97,9 @@ def main():
         picture = Image.open(name)
         picture.convert("RGB").save(f"{name}.ppm")
         picture.convert("L").save(f"{name}.pgm")
+    # As numbers of classes: Pillow has indices of palettes, but spreads grey of few bits over all of a byte.
+    for name, step in (("palette.png", 1), ("grey.png", 1), ("grey-2.png", 85), ("grey-4-interlaced.png", 17)):
+        (np.asarray(Image.open(name)) // step).astype("u1").tofile(f"{name}.numbers")
     # Of 16 bits of grey Pillow makes numbers beyond 255, which it cuts off.
     grey.convert("RGB").save("grey-16.png.ppm")
     grey.save("grey-16.png.pgm")
