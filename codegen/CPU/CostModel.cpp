@@ -14,9 +14,10 @@ static double tileCyclesPerSecond(const CpuTarget &target) {
   return 2.6e9;
 }
 
-MachineModel::MachineModel(const CpuTarget &target)
-    : lanes(target.vectorBytes / 4), vectorRegisters(target.vectorRegisters), l1Bytes(target.l1),
-      l2Bytes(target.l2), cyclesPerSecond(tileCyclesPerSecond(target)) {}
+MachineModel::MachineModel(const CpuTarget &target, int64_t elementBytes)
+    : elementBytes(elementBytes), lanes(target.vectorBytes / elementBytes),
+      vectorRegisters(target.vectorRegisters), l1Bytes(target.l1), l2Bytes(target.l2),
+      cyclesPerSecond(tileCyclesPerSecond(target)) {}
 
 int64_t dlc::codegen::maxTileRows(const MachineModel &machine, int64_t vectors) {
   return std::max<int64_t>(1, (machine.vectorRegisters - vectors - 1) / vectors);

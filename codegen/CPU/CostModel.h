@@ -14,13 +14,14 @@
 namespace dlc::codegen {
 
 struct MachineModel {
-  int64_t lanes; ///< float32 lanes of a vector register
+  int64_t elementBytes; ///< of what is computed: 4 for float32
+  int64_t lanes;        ///< of a vector register
   int64_t vectorRegisters;
   int64_t l1Bytes, l2Bytes; ///< data caches of one core
   /// Of register tiles, as far as caches and the ends of loops let them run.
   double cyclesPerSecond;
 
-  explicit MachineModel(const CpuTarget &target);
+  explicit MachineModel(const CpuTarget &target, int64_t elementBytes = 4);
 };
 
 /// Enough tasks for any machine that trains on the CPU; more only repeat the packing of shared

@@ -154,6 +154,14 @@ static Tensor readTensor(const char *buffer, RankedTensorType type) {
 // Kernels
 //===------------------------------------------------------------------------------------------===//
 
+KernelSource dlc::test::inElement(KernelSource source, StringRef element) {
+  const StringRef f32 = "xf32";
+  for (std::string *text : {&source.operands, &source.results, &source.block})
+    for (size_t at = 0; (at = text->find(f32, at)) != std::string::npos; at += element.size())
+      text->replace(at + 1, f32.size() - 1, element.str());
+  return source;
+}
+
 std::string KernelSource::moduleText() const {
   size_t count = operands.empty() ? 0 : 1, depth = 0;
   for (char c : operands) {

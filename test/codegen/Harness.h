@@ -23,6 +23,18 @@ struct KernelSource {
   std::string moduleText() const;
 };
 
+/// `source` with tensors of `element` in place of f32's.
+KernelSource inElement(KernelSource source, llvm::StringRef element);
+
+/// An element type other than f32, and what sums in it err that are of f32, or f64, and rounded
+/// once to 8 and 11 bits: half an ulp of the largest, and of f32 what sums in blocks do.
+struct OtherElement {
+  const char *name;
+  double rounding;
+};
+inline constexpr OtherElement otherElements[] = {
+    {"f64", 4e-14}, {"bf16", 1.0 / 256 + 4e-6}, {"f16", 1.0 / 2048 + 4e-6}};
+
 /// In what order the tasks of a phase run.
 enum class TaskOrder { Forward, Backward, Shuffled };
 

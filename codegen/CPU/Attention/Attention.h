@@ -145,8 +145,8 @@ private:
 
 /// The micro-kernel of rows that are `pitch` apart, or where `turned` of columns that are.
 mlir::LLVM::LLVMFuncOp attentionProduct(mlir::ModuleOp module, const CpuTarget &target,
-                                        const AttentionSchedule &schedule, int64_t pitch,
-                                        bool turned, llvm::StringRef name);
+                                        Element element, const AttentionSchedule &schedule,
+                                        int64_t pitch, bool turned, llvm::StringRef name);
 
 } // namespace dlc::codegen
 

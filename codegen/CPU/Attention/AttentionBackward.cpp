@@ -238,10 +238,12 @@ LogicalResult codegen::emitAttentionBackward(const KernelSpec &spec, const Candi
                                              const CpuTarget &target, StringRef symbol,
                                              ModuleOp module, const AttentionPlan &plan) {
   const AttentionSchedule &schedule = plan.schedule;
-  Products products{
-      attentionProduct(module, target, schedule, plan.pitch(), false, "scores_product"),
-      attentionProduct(module, target, schedule, schedule.keyBlock, false, "rows_product"),
-      attentionProduct(module, target, schedule, schedule.keyBlock, true, "columns_product")};
+  Products products{attentionProduct(module, target, Element::of(spec), schedule, plan.pitch(),
+                                     false, "scores_product"),
+                    attentionProduct(module, target, Element::of(spec), schedule, schedule.keyBlock,
+                                     false, "rows_product"),
+                    attentionProduct(module, target, Element::of(spec), schedule, schedule.keyBlock,
+                                     true, "columns_product")};
   SmallVector<Part> parts{Part::All};
   if (schedule.split)
     parts = {Part::Keys, Part::Queries};

@@ -172,10 +172,11 @@ void ForwardPhase::storeRows() {
 
 LogicalResult codegen::emitAttention(const KernelSpec &spec, const CpuTarget &target,
                                      StringRef symbol, ModuleOp module, const AttentionPlan &plan) {
-  auto ofScores = attentionProduct(module, target, plan.schedule, plan.pitch(), /*turned=*/false,
-                                   "scores_product");
-  auto ofValues = attentionProduct(module, target, plan.schedule, plan.schedule.keyBlock,
-                                   /*turned=*/false, "values_product");
+  auto ofScores = attentionProduct(module, target, Element::of(spec), plan.schedule, plan.pitch(),
+                                   /*turned=*/false, "scores_product");
+  auto ofValues =
+      attentionProduct(module, target, Element::of(spec), plan.schedule, plan.schedule.keyBlock,
+                       /*turned=*/false, "values_product");
   ForwardPhase phase(spec, target, module, symbol, plan);
   phase.compute(ofScores, ofValues);
   return phase.finish();

@@ -930,7 +930,7 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.vectors = plan.schedule.vectors;
   micro.laterLines = plan.laterLines();
   micro.laterOffsets = plan.schedule.inPlace;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {
     DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase++),

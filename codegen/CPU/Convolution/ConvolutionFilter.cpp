@@ -580,7 +580,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   }
   micro.vectors = s.vectors;
   micro.stepA = s.bandRows == 1 ? problem.stride[2] * plan.pixelStep() : 0;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
   if (failed(sums.finish()))

@@ -278,8 +278,9 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
 
 /// The product that the filter's gradient is of a pointwise convolution without groups: input
 /// channels are columns, images terms of the sum over pixels.
-static GemmProblem filterProduct(const ConvolutionProblem &p) {
+static GemmProblem filterProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
   GemmProblem g;
+  g.element = Element::of(spec);
   g.m = p.outChannels;
   g.n = p.inChannels;
   g.k = product(p.input);
@@ -295,12 +296,13 @@ static GemmProblem filterProduct(const ConvolutionProblem &p) {
 
 /// The product that a pointwise convolution is. In its data directions pixels are columns, images
 /// and groups batches.
-static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
+static GemmProblem pointwiseProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
   if (p.direction == Direction::BackwardFilter)
-    return filterProduct(p);
+    return filterProduct(spec, p);
   const bool forward = p.direction == Direction::Forward;
   const int64_t in = p.inChannels / p.groups, out = p.outChannels / p.groups;
   GemmProblem g;
+  g.element = Element::of(spec);
   g.batch = p.batch * p.groups;
   g.m = forward ? out : in;
   g.k = forward ? in : out;
@@ -319,7 +321,7 @@ static GemmProblem pointwiseProduct(const ConvolutionProblem &p) {
 static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
   return isPointwise(p) && !p.hasBlocks() &&
          (p.direction != Direction::BackwardFilter || p.groups == 1) &&
-         isVectorAxis(spec, pointwiseProduct(p).mapC.shape, 2);
+         isVectorAxis(spec, pointwiseProduct(spec, p).mapC.shape, 2);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -370,7 +372,7 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
     return {};
   SmallVector<Candidate> all;
   if (isProduct(spec, p))
-    all = gemmCandidates(pointwiseProduct(p), target);
+    all = gemmCandidates(pointwiseProduct(spec, p), target);
   for (Candidate &candidate : all)
     candidate.algorithm = ConvolutionAlgorithm::Gemm;
   for (const Candidate &candidate : directCandidates(spec, p, target)) {
@@ -387,7 +389,7 @@ LogicalResult ConvolutionGenerator::emit(const KernelSpec &spec, const Candidate
                                          ModuleOp module) const {
   const ConvolutionProblem p = *packedConvolution(spec);
   if (StringRef(candidate.schedule).starts_with("gemm"))
-    return emitGemm(spec, candidate, target, symbol, module, pointwiseProduct(p));
+    return emitGemm(spec, candidate, target, symbol, module, pointwiseProduct(spec, p));
   if (p.direction == Direction::BackwardFilter)
     return emitFilterConvolution(spec, candidate, target, symbol, module, p);
   return emitDataConvolution(spec, candidate, target, symbol, module, p);

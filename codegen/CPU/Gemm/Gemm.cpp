@@ -221,7 +221,10 @@ void GemmPhase::packRows(const Source &source, unsigned along, ArrayRef<Value> c
     e.loop(e.constant(0), steps, e.lanes, [&](Value step) {
       SmallVector<Value> indices(at);
       indices[3 - along] = e.add(indices[3 - along], step);
-      Value vector = source.read({indices, 3 - along, 1, e.lanesBelow(e.sub(steps, step))});
+      Value left = e.sub(steps, step);
+      Value vector = e.readLanes(left, e.lanesBelow(left), [&](Value mask) {
+        return source.read({indices, 3 - along, 1, mask});
+      });
       e.storeAligned(vector, e.at(base, step));
     });
   });
@@ -266,7 +269,7 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
 void GemmPhase::prefetchTile(Value batch, Value tile, Value panel) {
   Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
   for (int64_t m = 0; m < schedule.rows; ++m)
-    for (int64_t v = 0; v < layout.width; v += lineElements)
+    for (int64_t v = 0; v < layout.width; v += e.element.storedLine())
       c.prefetch({batch, e.add(row, m), e.add(column, v)});
 }
 
@@ -359,12 +362,12 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
                                 const CpuTarget &target, StringRef symbol, ModuleOp module,
                                 const GemmProblem &problem) {
   GemmSchedule schedule = GemmSchedule::fromJSON(candidate.parameters);
-  GemmLayout layout(problem, schedule, target.vectorBytes / 4);
+  GemmLayout layout(problem, schedule, problem.element.lanes(target));
   MicroKernel micro;
   micro.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, schedule.rows));
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, problem.element, micro);
   const bool packs = schedule.packed != GemmProblem::Operand::None;
   if (packs) {
     GemmPhase whole(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), problem,

@@ -26,6 +26,7 @@ namespace dlc::codegen {
 struct GemmProblem {
   enum class Operand { None, A, B };
 
+  Element element;
   int64_t batch = 1, m = 1, n = 1, k = 1, terms = 1;
   /// Whether a's neighbours in memory lie along m, b's along n.
   bool rowsContiguousA = false, columnsContiguousB = true;

@@ -1,7 +1,7 @@
 //===- GemmGenerator.cpp - dl.matmul on the CPU -----------------------------------------------===//
 //
-// float32, any batch axes and transpositions, any body before and behind. Refuses empty tensors and
-// bodies whose results cannot be written along the product's rows.
+// Any float, any batch axes and transpositions, any body before and behind. Refuses empty tensors
+// and bodies whose results cannot be written along the product's rows.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
@@ -41,6 +41,7 @@ static GemmProblem problemOf(const KernelSpec &spec) {
        c = cast<RankedTensorType>(op.getC().getType());
   const int64_t rank = c.getRank();
   GemmProblem p;
+  p.element = Element::of(spec);
   p.batch = product(c.getShape().drop_back(2));
   p.m = c.getDimSize(rank - 2);
   p.n = c.getDimSize(rank - 1);
@@ -65,8 +66,8 @@ static GemmProblem problemOf(const KernelSpec &spec) {
 SmallVector<Candidate> GemmGenerator::candidates(const KernelSpec &spec,
                                                  const CpuTarget &target) const {
   auto op = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
-  if (!op || spec.hasSums() || !hasFastCode(spec) || !followsAnchor(spec) ||
-      !canWalkPrologueResults(spec) || (spec.hasReductionsBehind() && !canReduceTotals(spec)))
+  if (!op || spec.hasSums() || !followsAnchor(spec) || !canWalkPrologueResults(spec) ||
+      (spec.hasReductionsBehind() && !canReduceTotals(spec)))
     return {};
   GemmProblem problem = problemOf(spec);
   if (problem.batch * problem.m * problem.n * problem.k == 0 ||

@@ -15,9 +15,10 @@ static const int64_t keptRows = 256, keptColumns = 512;
 GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lanes)
     : lanes(lanes), width(s.vectors * lanes), tiles(ceilDiv(p.m, s.rows)),
       panels(ceilDiv(p.n, width)), pitchA(s.rows == 1 ? 1 : roundUp(s.rows, lanes)),
-      tileElements(s.depth * pitchA + lineElements), panelElements(s.depth * width + lineElements),
-      slotElements(s.rows * width), partElements(p.batch * tiles * panels * slotElements),
-      inWorkspace(s.splits > 1), keepsAll(p.blocks(s.depth) > 1 || p.finishesRows),
+      tileElements(s.depth * pitchA + p.element.line()),
+      panelElements(s.depth * width + p.element.line()), slotElements(s.rows * width),
+      partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
+      keepsAll(p.blocks(s.depth) > 1 || p.finishesRows),
       blockElementsA(s.blockTiles * tileElements), blockElementsB(s.blockPanels * panelElements) {
   if (s.packed == Operand::None)
     return;
@@ -39,7 +40,7 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
   if (p.m == 1)
     return roundUp(p.k, m.lanes);
-  int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (4 * vectors * m.lanes));
+  int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (m.elementBytes * vectors * m.lanes));
   return roundUp(ceilDiv(p.k, ceilDiv(p.k, longest)), m.lanes);
 }
 
@@ -48,7 +49,7 @@ static double tileCycles(const GemmProblem &p, const MachineModel &m, const Gemm
   double tiles = double(p.batch * ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
   double perBlock = 20 + 1.5 * double(s.rows * s.vectors);
   // A panel of b comes partly from L2.
-  double waiting = 0.25 * double(s.vectors * m.lanes) / lineElements;
+  double waiting = 0.25 * double(s.vectors * m.lanes) / double(p.element.line());
   return tiles * (double(p.sumLength()) * (cyclesPerStep(s.rows, s.vectors) + waiting) +
                   perBlock * double(p.blocks(s.depth)));
 }
@@ -73,12 +74,13 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
 }
 
 /// Cycles in which an element of a or b is computed and packed, as vectors or through transposed
-/// tiles; measured on layers of ResNet-50.
+/// tiles; measured on layers of ResNet-50, in float32.
 static double elementCycles(const GemmProblem &p, Operand operand, int64_t lanes) {
   const bool isA = operand == Operand::A;
   const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
   const double operationsPerCycle = 2 * double(lanes);
-  return (contiguous ? 0.25 : 0.7) + (isA ? p.weightA : p.weightB) / operationsPerCycle;
+  return (contiguous ? 0.25 : 0.7) * double(p.element.bytes()) / 4 +
+         (isA ? p.weightA : p.weightB) / operationsPerCycle;
 }
 
 /// Cycles in which all tasks pack their operands: a is packed once for each chunk of panels, b once
@@ -137,12 +139,13 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
   s.panels = std::min(layout.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
   chooseGrid(p, layout, s);
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
-  const int64_t fitting = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.tileElements));
+  const int64_t fitting =
+      std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.tileElements));
   s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
   // A quarter is b's, too, unless a would have to be packed again for each of its blocks.
   s.blockPanels = s.panels;
   if (s.blockTiles == s.tiles) {
-    int64_t fits = std::max<int64_t>(1, m.l2Bytes / 4 / (4 * layout.panelElements));
+    int64_t fits = std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.panelElements));
     s.blockPanels = ceilDiv(s.panels, ceilDiv(s.panels, fits));
   }
   return s;
@@ -156,10 +159,10 @@ static void addPacking(Candidate &candidate, const GemmProblem &p, const GemmSch
   const int64_t extent = isA ? p.m : p.n;
   const int64_t tasks =
       layout.wholeMatrices * p.blocks(s.depth) * ceilDiv(layout.wholePieces, layout.packedPieces);
-  candidate.workspaceBytes = 4 * layout.wholeElements;
-  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * m.lanes * m.lanes)});
+  candidate.workspaceBytes = m.elementBytes * layout.wholeElements;
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(m.elementBytes * m.lanes * m.lanes)});
   candidate.phases.back().sideBytes =
-      4 * layout.wholeMatrices * extent * p.k + candidate.workspaceBytes;
+      p.element.storedBytes() * layout.wholeMatrices * extent * p.k + candidate.workspaceBytes;
   std::string form;
   llvm::raw_string_ostream(form) << "gemm " << (contiguous ? "across " : "along ") << extent << "x"
                                  << p.k << " pieces " << (isA ? s.rows : layout.width) << " depth "
@@ -181,11 +184,12 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   candidate.schedule = s.text();
   if (s.packed != Operand::None)
     addPacking(candidate, p, s, layout, m);
-  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * scratch)});
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(m.elementBytes * scratch)});
   if (layout.inWorkspace) {
-    candidate.workspaceBytes = 4 * s.splits * layout.partElements;
+    candidate.workspaceBytes = m.elementBytes * s.splits * layout.partElements;
     candidate.phases.push_back({uint64_t(p.batch * layout.tiles * layout.panels), 0});
-    candidate.phases.back().sideBytes = candidate.workspaceBytes + 4 * p.batch * p.m * p.n;
+    candidate.phases.back().sideBytes =
+        candidate.workspaceBytes + p.element.storedBytes() * p.batch * p.m * p.n;
   }
   // tileSeconds leaves room for packing, which is counted on its own here.
   const double withoutPacking = 0.85;
@@ -197,7 +201,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
 
 SmallVector<Candidate> codegen::gemmCandidates(const GemmProblem &p, const CpuTarget &target) {
   const size_t offered = 3;
-  MachineModel machine(target);
+  MachineModel machine(target, p.element.bytes());
   std::vector<GemmSchedule> tiles = chooseTiles(p, machine);
   SmallVector<Candidate> all;
   for (GemmSchedule tile : ArrayRef(tiles).take_front(offered)) {

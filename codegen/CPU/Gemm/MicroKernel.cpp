@@ -58,12 +58,12 @@ SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
   // Steps: covers the latency of L2. One row takes panels as fast as memory brings them, and blocks
   // of channels are long streams, which the processor does best by itself.
   const int64_t ahead = kernel.rows() > 1 && packed ? 8 : 0;
-  for (int64_t line = 0; ahead && line < kernel.vectors * e.lanes; line += lineElements)
+  for (int64_t line = 0; ahead && line < kernel.vectors * e.lanes; line += e.element.line())
     e.prefetch(e.at(place, ahead * kernel.vectors * e.lanes + line), /*forWriting=*/false);
   for (int64_t line = 0; line < kernel.laterLines; ++line) {
     Value laterPlace = kernel.laterOffsets
                            ? e.entry(offsets, e.add(entry, 1 + line))
-                           : e.mul(e.add(e.mul(k, kernel.laterLines), line), lineElements);
+                           : e.mul(e.add(e.mul(k, kernel.laterLines), line), e.element.line());
     e.prefetch(e.at(later, laterPlace), /*forWriting=*/false, /*locality=*/2);
   }
   for (int64_t v = 0; v < kernel.vectors; ++v)
@@ -102,10 +102,10 @@ SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
   return llvm::to_vector_of<Value>(odd.getResults());
 }
 
-LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &target,
+LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &target, Element element,
                                           const MicroKernel &kernel, StringRef name) {
   OpBuilder b(module.getContext());
-  PackEmitter e(b, module.getLoc(), module, target);
+  PackEmitter e(b, module.getLoc(), module, target, element);
   Type p = e.pointerType();
   SmallVector<Type> parameters = {p, p, p, b.getI64Type(), p, b.getI1Type()};
   if (kernel.laterLines)
@@ -115,7 +115,7 @@ LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &targ
   const int64_t count = kernel.rows() * kernel.vectors;
   auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
   // What the sums are added to arrives while they are made.
-  for (int64_t i = 0; i < count * e.lanes; i += lineElements)
+  for (int64_t i = 0; i < count * e.lanes; i += e.element.line())
     e.prefetch(e.at(acc, i), /*forWriting=*/true);
   MicroKernelBuilder builder{e,
                              kernel,

@@ -44,9 +44,9 @@ struct MicroKernel {
 
 /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
 /// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
-/// module with several gives each a name.
+/// module with several gives each a name. It reads and writes computed elements.
 mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::ModuleOp module, const CpuTarget &target,
-                                       const MicroKernel &kernel,
+                                       Element element, const MicroKernel &kernel,
                                        llvm::StringRef name = "micro_kernel");
 
 } // namespace dlc::codegen

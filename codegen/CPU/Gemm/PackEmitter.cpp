@@ -5,6 +5,7 @@
 #include "codegen/CPU/Reduce/BandReducer.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -23,7 +24,7 @@ void PackEmitter::storeAligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, target.vectorBytes);
 }
 void PackEmitter::storeUnaligned(Value vector, Value pointer) {
-  LLVM::StoreOp::create(b, loc, vector, pointer, /*alignment=*/4);
+  LLVM::StoreOp::create(b, loc, vector, pointer, /*alignment=*/element.bytes());
 }
 void PackEmitter::prefetch(Value pointer, bool forWriting, unsigned locality) {
   LLVM::Prefetch::create(b, loc, pointer, forWriting, locality, /*cache=*/1);
@@ -68,12 +69,25 @@ Value PackEmitter::intersect(Value a, Value c) {
 }
 
 void PackEmitter::forLanes(Value count, llvm::function_ref<void(Value)> body) {
-  if (known(count) || lanes > 8)
+  if (known(count) || target.vectorBytes == 64)
     return body(lanesBelow(count));
   Value whole = less(constant(lanes - 1), count);
   when(whole, [&] { body({}); });
   Value some = both(less(constant(0), count), less(count, constant(lanes)));
   when(some, [&] { body(lanesBelow(count)); });
+}
+
+Value PackEmitter::readLanes(Value count, Value mask, llvm::function_ref<Value(Value)> read) {
+  if (!mask || !element.widens() || target.vectorBytes == 64)
+    return read(mask);
+  auto branch = scf::IfOp::create(b, loc, vectorType(), less(constant(lanes - 1), count),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, read({}));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, read(mask));
+  return branch.getResult(0);
 }
 
 void PackEmitter::clearRows(Value tile, Value first) {
@@ -93,24 +107,29 @@ Value PackEmitter::alternate(Value even, Value odd, bool upper) {
 // Transposition
 //===------------------------------------------------------------------------------------------===//
 
+/// Lanes of a block of 128 bits.
+static int64_t blockLanes(const PackEmitter &e) { return 16 / e.element.bytes(); }
+
 /// One level of a transposition inside 128-bit blocks: interleaves groups of `group` lanes of two
 /// rows.
 static Value interleave(PackEmitter &e, Value low, Value high, int64_t group, bool upper) {
   SmallVector<int64_t> lanes;
-  for (int64_t block = 0; block < e.lanes; block += 4)
-    for (int64_t i = 0; i < 4; i += 2 * group)
+  const int64_t size = blockLanes(e);
+  for (int64_t block = 0; block < e.lanes; block += size)
+    for (int64_t i = 0; i < size; i += 2 * group)
       for (int64_t side = 0; side < 2; ++side)
         for (int64_t lane = 0; lane < group; ++lane)
-          lanes.push_back(side * e.lanes + block + i / 2 + (upper ? 2 : 0) + lane);
+          lanes.push_back(side * e.lanes + block + i / 2 + (upper ? size / 2 : 0) + lane);
   return vector::ShuffleOp::create(e.b, e.loc, low, high, lanes);
 }
 
 /// Takes the even or odd 128-bit blocks of two rows.
 static Value pickBlocks(PackEmitter &e, Value low, Value high, bool odd) {
   SmallVector<int64_t> lanes;
+  const int64_t size = blockLanes(e);
   for (int64_t side = 0; side < 2; ++side)
-    for (int64_t block = odd ? 4 : 0; block < e.lanes; block += 8)
-      for (int64_t lane = 0; lane < 4; ++lane)
+    for (int64_t block = odd ? size : 0; block < e.lanes; block += 2 * size)
+      for (int64_t lane = 0; lane < size; ++lane)
         lanes.push_back(side * e.lanes + block + lane);
   return vector::ShuffleOp::create(e.b, e.loc, low, high, lanes);
 }
@@ -140,39 +159,65 @@ void PackEmitter::callFunction(
     OpBuilder inside(module.getContext());
     function = createFunction(inside, loc, module, target, name,
                               llvm::to_vector(arguments.getTypes()), /*exported=*/false);
-    PackEmitter e(inside, loc, module, target);
+    PackEmitter e(inside, loc, module, target, element);
     emit(e, function.getArguments());
     LLVM::ReturnOp::create(inside, loc, ValueRange());
   }
   LLVM::CallOp::create(b, loc, function, arguments);
 }
 
-/// Arguments are those of PackEmitter::transpose.
-static void emitTranspose(PackEmitter &e, ValueRange arguments) {
-  SmallVector<Value> rows, quads(e.lanes);
-  for (int64_t r = 0; r < e.lanes; ++r)
-    rows.push_back(e.loadVector(arguments[0], e.mul(arguments[1], r), e.floatType(), e.lanes));
-  // Groups of four rows: quads[4 * g + j] holds column 4 * block + j of rows 4g .. 4g + 3 in each
-  // of its blocks.
-  for (int64_t g = 0; g < e.lanes; g += 4) {
-    Value t[4] = {interleave(e, rows[g], rows[g + 1], 1, false),
-                  interleave(e, rows[g], rows[g + 1], 1, true),
-                  interleave(e, rows[g + 2], rows[g + 3], 1, false),
-                  interleave(e, rows[g + 2], rows[g + 3], 1, true)};
-    for (int64_t j = 0; j < 4; ++j)
-      quads[g + j] = interleave(e, t[j / 2], t[j / 2 + 2], 2, j % 2);
-  }
-  for (int64_t j = 0; j < 4; ++j) {
+/// Column j of the result holds element j of each block of the rows, as many as a block has lanes,
+/// in their order.
+static SmallVector<Value> transposeInBlocks(PackEmitter &e, ArrayRef<Value> rows) {
+  if (rows.size() == 2)
+    return {interleave(e, rows[0], rows[1], 1, false), interleave(e, rows[0], rows[1], 1, true)};
+  Value t[4] = {interleave(e, rows[0], rows[1], 1, false), interleave(e, rows[0], rows[1], 1, true),
+                interleave(e, rows[2], rows[3], 1, false),
+                interleave(e, rows[2], rows[3], 1, true)};
+  SmallVector<Value> columns;
+  for (int64_t j = 0; j < 4; ++j)
+    columns.push_back(interleave(e, t[j / 2], t[j / 2 + 2], 2, j % 2));
+  return columns;
+}
+
+/// Transposes a tile of `rows` to `target`, `stride` elements between its rows.
+static void storeTransposed(PackEmitter &e, ArrayRef<Value> rows, Value target, Value stride) {
+  // columns[g + j] holds column size * block + j of rows g .. g + size - 1 in each of its blocks.
+  const int64_t size = blockLanes(e);
+  SmallVector<Value> columns;
+  for (int64_t g = 0; g < e.lanes; g += size)
+    columns.append(transposeInBlocks(e, rows.slice(g, size)));
+  for (int64_t j = 0; j < size; ++j) {
     SmallVector<Value> blocks;
-    for (int64_t g = 0; g < e.lanes; g += 4)
-      blocks.push_back(quads[g + j]);
+    for (int64_t g = 0; g < e.lanes; g += size)
+      blocks.push_back(columns[g + j]);
     for (auto [block, row] : llvm::enumerate(transposeBlocks(e, blocks)))
-      e.storeUnaligned(row, e.at(arguments[2], e.mul(arguments[3], int64_t(4 * block + j))));
+      e.storeUnaligned(row, e.at(target, e.mul(stride, int64_t(size * block + j))));
   }
 }
 
 void PackEmitter::transpose(Value source, Value sourceStride, Value target, Value targetStride) {
-  callFunction("transpose_tile", {source, sourceStride, target, targetStride}, emitTranspose);
+  callFunction("transpose_tile", {source, sourceStride, target, targetStride},
+               [](PackEmitter &e, ValueRange arguments) {
+                 SmallVector<Value> rows;
+                 for (int64_t r = 0; r < e.lanes; ++r)
+                   rows.push_back(
+                       e.loadVector(arguments[0], e.mul(arguments[1], r), e.floatType(), e.lanes));
+                 storeTransposed(e, rows, arguments[2], arguments[3]);
+               });
+}
+
+void PackEmitter::transposeStored(Value source, Value sourceStride, Value target,
+                                  Value targetStride) {
+  if (!element.widens())
+    return transpose(source, sourceStride, target, targetStride);
+  callFunction("transpose_stored", {source, sourceStride, target, targetStride},
+               [](PackEmitter &e, ValueRange arguments) {
+                 SmallVector<Value> rows;
+                 for (int64_t r = 0; r < e.lanes; ++r)
+                   rows.push_back(e.loadStored(e.atStored(arguments[0], e.mul(arguments[1], r))));
+                 storeTransposed(e, rows, arguments[2], arguments[3]);
+               });
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -204,7 +249,7 @@ Value PackedPhase::addressOf(Value base, ValueRange indices, const IndexMap &map
   Value offset = e.constant(0);
   for (auto [index, stride] : llvm::zip_equal(tensorIndices(indices, map), strides))
     offset = e.add(offset, e.mul(index, stride));
-  return e.at(base, offset);
+  return e.atStored(base, offset);
 }
 
 Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
@@ -228,6 +273,7 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
       failed = true;
       return e.zeroVector();
     }
+    vector = e.convertFloat(vector, e.floatType());
     return argument ? vector : e.blend(place.mask, vector, e.zeroVector());
   };
   if (!argument)
@@ -278,7 +324,8 @@ static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64
 
 Sink PackedPhase::sink(const IndexMap &map) {
   Sink sink;
-  auto bodyOf = [this, numbers = computeNumbers()](Value vector, const Point &point) {
+  auto bodyOf = [this, numbers = computeNumbers()](Value sum, const Point &point) {
+    Value vector = e.convertFloat(sum, e.element.stored);
     BodyEmitter body = kernel.body(
         [vector, point](unsigned, const Point &at) { return at == point ? vector : Value(); });
     body.setKept([numbers](Value value, const Point &) { return numbers.lookup(value); });
@@ -304,7 +351,7 @@ Sink PackedPhase::sink(const IndexMap &map) {
   sink.prefetch = [this, map](ValueRange indices) {
     auto fetch = [&](Value base, RankedTensorType type, bool forWriting) {
       auto strides = stridesIn(type, map.shape);
-      if (strides && type.getElementType().isF32())
+      if (strides && type.getElementType() == e.element.stored)
         e.prefetch(addressOf(base, indices, map, *strides), forWriting);
     };
     for (BlockArgument argument : readBehindAnchor(kernel.spec, product(map.shape)))
@@ -328,7 +375,9 @@ static void packTiles(PackEmitter &e, Value first, Value left, Value steps, Valu
     Value rows = e.minimum(e.constant(e.lanes), e.sub(steps, step));
     e.clearRows(tile, count);
     e.loop(zero, count, 1, [&](Value lane) {
-      e.storeAligned(read(lane, step, e.lanesBelow(rows)), e.at(tile, e.mul(lane, e.lanes)));
+      Value row =
+          e.readLanes(rows, e.lanesBelow(rows), [&](Value mask) { return read(lane, step, mask); });
+      e.storeAligned(row, e.at(tile, e.mul(lane, e.lanes)));
     });
     e.transpose(tile, e.constant(e.lanes), tile, e.constant(e.lanes));
     e.loop(zero, rows, 1, [&](Value row) {
@@ -350,11 +399,10 @@ static void emitPack(PackEmitter &e, ValueRange arguments) {
   Value whole = e.select(inside, steps, zero);
   e.loop(zero, whole, e.lanes, [&](Value tile) {
     Value step = e.minimum(tile, e.add(steps, -e.lanes));
-    e.transpose(e.at(source, step), stride, e.at(target, e.mul(step, pitch)), pitch);
+    e.transposeStored(e.atStored(source, step), stride, e.at(target, e.mul(step, pitch)), pitch);
   });
   packTiles(e, whole, left, steps, pitch, target, buffer, [&](Value lane, Value step, Value mask) {
-    return e.loadVector(e.at(source, e.mul(lane, stride)), step, e.floatType(), e.lanes,
-                        /*step=*/1, mask);
+    return e.loadStored(e.atStored(e.atStored(source, e.mul(lane, stride)), step), mask);
   });
 }
 
@@ -374,7 +422,8 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
     e.loop(zero, steps, 1, [&](Value step) {
       if (source.address)
         e.prefetch(source.address(moved(zero, e.add(step, ahead))), /*forWriting=*/false);
-      Value vector = source.read({moved(zero, step), along, 1, mask});
+      Value vector = e.readLanes(
+          left, mask, [&](Value mask) { return source.read({moved(zero, step), along, 1, mask}); });
       e.storeAligned(vector, e.at(target, e.mul(step, pitch)));
     });
     return;

@@ -1,13 +1,15 @@
-//===- PackEmitter.h - vectors of float32 in scratch memory -------------------------*- C++ -*-===//
+//===- PackEmitter.h - full vectors in scratch memory --------------------------------*- C++
+//-*-===//
 //
-// What packed kernels add to CodeEmitter: full vectors at aligned places of the scratch,
-// transposition of square tiles, and the kernel's operands and results as sources and sinks of
-// vectors.
+// What packed kernels add to CodeEmitter: full vectors of computed elements at aligned places of
+// the scratch, transposition of square tiles, and the kernel's operands and results as sources and
+// sinks of vectors, which widen and round what is stored in fewer bits.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_GEMM_PACKEMITTER_H
 #define DLC_CODEGEN_CPU_GEMM_PACKEMITTER_H
 
+#include "codegen/CPU/Element.h"
 #include "codegen/CPU/Emitter/CodeEmitter.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -21,20 +23,26 @@ inline bool fitsTable(llvm::ArrayRef<int64_t> values) {
 class PackEmitter : public CodeEmitter {
 public:
   PackEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
-              const CpuTarget &target)
-      : CodeEmitter(builder, loc), module(module), target(target), lanes(target.vectorBytes / 4) {}
+              const CpuTarget &target, Element element)
+      : CodeEmitter(builder, loc), module(module), target(target), element(element),
+        lanes(element.lanes(target)) {}
 
   mlir::ModuleOp module;
   const CpuTarget &target;
-  const int64_t lanes;
+  const Element element;
+  const int64_t lanes; ///< of computed elements
 
-  mlir::Type floatType() { return b.getF32Type(); }
+  mlir::Type floatType() { return element.computed; }
   mlir::VectorType vectorType() { return mlir::VectorType::get({lanes}, floatType()); }
 
   using CodeEmitter::at;
-  /// `offset` float32 elements behind `base`.
+  /// `offset` computed elements behind `base`.
   mlir::Value at(mlir::Value base, mlir::Value offset) { return at(base, offset, floatType()); }
   mlir::Value at(mlir::Value base, int64_t offset) { return at(base, constant(offset)); }
+  /// `offset` stored elements behind `base`.
+  mlir::Value atStored(mlir::Value base, mlir::Value offset) {
+    return at(base, offset, element.stored);
+  }
 
   /// A full vector at a place aligned to vectors.
   mlir::Value loadAligned(mlir::Value pointer);
@@ -42,6 +50,11 @@ public:
   /// A full vector anywhere.
   void storeUnaligned(mlir::Value vector, mlir::Value pointer);
   mlir::Value zeroVector() { return number(0, vectorType()); }
+  /// A full vector of what is stored from `pointer` on, computed; lanes off `mask` are zero.
+  mlir::Value loadStored(mlir::Value pointer, mlir::Value mask = {}) {
+    return convertFloat(loadVector(pointer, constant(0), element.stored, lanes, /*step=*/1, mask),
+                        element.computed);
+  }
   /// Brings a cache line into L1, or with locality 2 into L2.
   void prefetch(mlir::Value pointer, bool forWriting, unsigned locality = 3);
   /// Entry `index` of a table of 32-bit integers.
@@ -62,12 +75,20 @@ public:
   /// stores take a dozen cycles even of all lanes: there, whole vectors take a branch of their own.
   void forLanes(mlir::Value count, llvm::function_ref<void(mlir::Value mask)> body);
 
+  /// What `read` gives of the first `count` lanes, whose mask is `mask`. AVX2 has no masked loads
+  /// of 16 bits: there, whole vectors take a branch of their own.
+  mlir::Value readLanes(mlir::Value count, mlir::Value mask,
+                        llvm::function_ref<mlir::Value(mlir::Value mask)> read);
+
   /// The lower or upper halves of two vectors, their lanes in turn.
   mlir::Value alternate(mlir::Value even, mlir::Value odd, bool upper);
   /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between
   /// rows.
   void transpose(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
                  mlir::Value targetStride);
+  /// The same of a source of stored elements.
+  void transposeStored(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
+                       mlir::Value targetStride);
   /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but
   /// stray denormal numbers would make it slow.
   void clearRows(mlir::Value tile, mlir::Value first);
@@ -92,8 +113,9 @@ struct Place {
 
 /// An operand of the anchor as its loops index it, whatever is fused before it.
 struct Source {
+  /// Computed elements.
   std::function<mlir::Value(const Place &)> read;
-  /// Distance in memory along each index, and the address of an element; empty unless the operand
+  /// Distance in stored elements along each index, and the address of one; empty unless the operand
   /// lies in memory as it is, in a layout that the indices number regularly.
   llvm::SmallVector<int64_t> strides;
   std::function<mlir::Value(mlir::ValueRange)> address;
@@ -102,7 +124,8 @@ struct Source {
 /// The operand of the kernel that `value` is, in whatever layout; null if it is computed.
 mlir::BlockArgument operandAsStored(mlir::Value value);
 
-/// Where finished values of the anchor go, through whatever is fused behind it.
+/// Where finished values of the anchor go, which are rounded first, through whatever is fused
+/// behind it.
 struct Sink {
   std::function<void(mlir::Value, const Place &)> write;
   /// What the reductions behind the anchor combine of it, a vector each.
@@ -117,7 +140,7 @@ public:
   PackedPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
               llvm::StringRef name, bool hasWorkspace)
       : kernel(spec, target, module, name, hasWorkspace),
-        e(kernel.builder, kernel.e.loc, module, target) {}
+        e(kernel.builder, kernel.e.loc, module, target, Element::of(spec)) {}
 
   /// How loop indices stand for a tensor's: index i is axis order[i] of the index space `shape`.
   struct IndexMap {

@@ -393,7 +393,7 @@ LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate 
   if (plan.sizes.parts == 2)
     micro.imaginary = schedule.rows * plan.sizes.lanes;
   micro.laterLines = plan.laterLines();
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
   DataPhase filter(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   filter.transformFilter();
   DataPhase tiles(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);

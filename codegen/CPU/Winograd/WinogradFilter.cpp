@@ -280,7 +280,7 @@ LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidat
   micro.stepA = plan.sizes.parts * plan.sizes.lanes;
   if (plan.sizes.parts == 2)
     micro.imaginary = plan.sizes.lanes;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, micro);
+  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
   FilterPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);

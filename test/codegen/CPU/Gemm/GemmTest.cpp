@@ -53,6 +53,26 @@ TEST(Gemm, SizesAndTranspositions) {
         checkKernel(product(p, a, b), rounding, "cpu-gemm");
 }
 
+/// The same of other types: whole and ragged vectors of their lanes, transposed tiles of each,
+/// single rows, batches.
+TEST(Gemm, Elements) {
+  for (const auto &[element, rounding] : otherElements)
+    for (Product p : {Product{1, 1, 1}, {13, 37, 17}, {29, 33, 401}, {1, 130, 40}, {9, 20, 12, 3}})
+      for (bool a : {false, true})
+        for (bool b : {false, true})
+          checkKernel(inElement(product(p, a, b), element), rounding, "cpu-gemm");
+}
+
+/// Sums in parts meet in f32 or f64: sums of 20,000 products in 8 bits would lose most of them.
+TEST(Gemm, ElementsOfSplitSum) {
+  for (const auto &[element, rounding] : otherElements) {
+    const KernelSource source = inElement(product({8, 24, 20000}, false, false), element);
+    checkKernel(source, rounding, "cpu-gemm");
+    CompiledTestKernel kernel(source);
+    EXPECT_EQ(kernel.selection().candidate.phases.size(), 2u);
+  }
+}
+
 TEST(Gemm, Batches) {
   checkKernel(product({9, 20, 12, 3}, false, true), rounding, "cpu-gemm");
   checkKernel(product({9, 20, 12, 3}, true, false), rounding, "cpu-gemm");
@@ -87,17 +107,39 @@ TEST(Gemm, PacksWeightsWhole) {
 }
 
 /// A linear layer: bias by column, ReLU, a residual, two results.
-TEST(Gemm, Epilogue) {
-  checkKernel({"tensor<21x40xf32>, tensor<35x40xf32>, tensor<35xf32>, tensor<21x35xf32>",
-               "tensor<21x35xf32>, tensor<21x35xf32>", R"(
+static const KernelSource linearLayer = {
+    "tensor<21x40xf32>, tensor<35x40xf32>, tensor<35xf32>, tensor<21x35xf32>",
+    "tensor<21x35xf32>, tensor<21x35xf32>", R"(
 ^bb0(%x: tensor<21x40xf32>, %w: tensor<35x40xf32>, %b: tensor<35xf32>, %r: tensor<21x35xf32>):
   %y = dl.matmul %x, %w transpose_b : tensor<21x40xf32>, tensor<35x40xf32>
   %bias = dl.broadcast %b dims = [1] : tensor<35xf32> to tensor<21x35xf32>
   %z = dl.add %y, %bias : tensor<21x35xf32>
   %a = dl.relu %z : tensor<21x35xf32>
   %s = dl.add %a, %r : tensor<21x35xf32>
-  dl.yield %s, %a : tensor<21x35xf32>, tensor<21x35xf32>)"},
-              rounding, "cpu-gemm");
+  dl.yield %s, %a : tensor<21x35xf32>, tensor<21x35xf32>)"};
+
+TEST(Gemm, Epilogue) { checkKernel(linearLayer, rounding, "cpu-gemm"); }
+
+/// Four ops in turn round, each of a number no larger than the largest result.
+TEST(Gemm, ElementsOfEpilogue) {
+  for (const auto &[element, rounding] : otherElements)
+    checkKernel(inElement(linearLayer, element), 4 * rounding, "cpu-gemm");
+}
+
+/// A product of numbers that are cast before it, each way, and one of f64 whose result is: what is
+/// read and written has other bytes than what is packed.
+TEST(Gemm, ElementsOfCasts) {
+  for (const std::string element : {"bf16", "f64"})
+    for (const std::string stored : {"f32", "f16"})
+      for (const char *flags : {"", " transpose_b"}) {
+        auto type = [](const std::string &element) { return "tensor<24x24x" + element + ">"; };
+        const std::string from = type(stored), to = type(element);
+        checkKernel({from + ", " + to, from,
+                     "^bb0(%x: " + from + ", %w: " + to + "):\n %a = dl.cast %x : " + from +
+                         " to " + to + "\n %p = dl.matmul %a, %w" + flags + " : " + to + ", " + to +
+                         "\n %c = dl.cast %p : " + to + " to " + from + "\n dl.yield %c : " + from},
+                    1.0 / 256 + 1.0 / 2048, "cpu-gemm");
+      }
 }
 
 /// The gradient behind a ReLU: a mask before both ways in which dy is read; the masked gradient is

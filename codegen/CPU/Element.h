@@ -1,0 +1,39 @@
+//===- Element.h - an element in memory, and on its way -----------------------------*- C++ -*-===//
+//
+// What multiplies and adds up computes in f32, in f64 for f64. Floats of 16 bits are widened while
+// they are packed or read, and what is finished is rounded once, where it leaves the sum.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_ELEMENT_H
+#define DLC_CODEGEN_CPU_ELEMENT_H
+
+#include "codegen/Kernel/KernelGenerator.h"
+
+namespace dlc::codegen {
+
+/// Bytes of a cache line.
+inline constexpr int64_t lineBytes = 64;
+
+struct Element {
+  mlir::Type stored;   ///< in the anchor's operands and results
+  mlir::Type computed; ///< in what is packed, in registers and in sums
+
+  /// Of the anchor.
+  static Element of(const KernelSpec &spec) {
+    mlir::Type stored = mlir::getElementTypeOrSelf(spec.anchorOp()->getResult(0));
+    return {stored, accumulatorType(stored)};
+  }
+
+  bool widens() const { return stored != computed; }
+  int64_t storedBytes() const { return program::elementBytes(stored); }
+  int64_t bytes() const { return program::elementBytes(computed); }
+  /// Computed elements of a vector register, and of a cache line.
+  int64_t lanes(const CpuTarget &target) const { return target.vectorBytes / bytes(); }
+  int64_t line() const { return lineBytes / bytes(); }
+  /// Stored elements of a cache line.
+  int64_t storedLine() const { return lineBytes / storedBytes(); }
+};
+
+} // namespace dlc::codegen
+
+#endif
