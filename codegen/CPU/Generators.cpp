@@ -30,7 +30,6 @@ static Type elementOf(const KernelSpec &spec) {
 
 bool codegen::hasFastCode(const KernelSpec &spec) {
   switch (spec.anchor()) {
-  case Anchor::Convolution:
   case Anchor::Attention:
   case Anchor::Window:
   case Anchor::SlidingSum:

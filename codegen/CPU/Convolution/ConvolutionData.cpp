@@ -307,7 +307,7 @@ int64_t DataPlan::accumulatorElements() const {
 std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &problem,
                                                 const DataSchedule &schedule,
                                                 const CpuTarget &target) {
-  const MachineModel machine(target);
+  const MachineModel machine(target, problem.elementBytes);
   DataPlan plan(problem, schedule, machine.lanes);
   if (!plan.fitsTables())
     return std::nullopt;
@@ -317,14 +317,15 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
   uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.packingElements() +
                      plan.accumulatorElements();
   if (!schedule.packsInTask) {
-    candidate.workspaceBytes = 4 * std::max(plan.packedElements, plan.width);
-    candidate.phases.push_back({uint64_t(plan.packTasks()), uint64_t(4 * plan.packElements())});
+    candidate.workspaceBytes = problem.elementBytes * std::max(plan.packedElements, plan.width);
+    candidate.phases.push_back(
+        {uint64_t(plan.packTasks()), uint64_t(problem.elementBytes * plan.packElements())});
     candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
     std::string form =
         "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
     candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   }
-  candidate.phases.push_back({uint64_t(plan.computeTasks()), 4 * scratch});
+  candidate.phases.push_back({uint64_t(plan.computeTasks()), problem.elementBytes * scratch});
   candidate.bandPieces = plan.writesTiles() ? plan.pieces() : 0;
   // tileSeconds leaves room for packing and copying.
   const double withoutCopy = 0.87, share = schedule.inPlace ? withoutCopy : 1;
@@ -426,8 +427,8 @@ void DataPhase::packBackward(const Piece &piece) {
       // A row is on other pages than the one before it.
       const int64_t ahead = 4;
       Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
-      e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), lineElements,
-             [&](Value line) { e.prefetch(e.at(later, line), /*forWriting=*/false); });
+      e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
+             [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
       PackedPhase::pack(tapRows, {row, lane, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
                         e.sub(e.constant(geometry.targetChannels), lane),
                         e.constant(plan.filterTaps()), e.lanes, all);
@@ -496,8 +497,8 @@ void DataPhase::prefetchFilter(const Piece &piece, Value tile) {
       corner = {e.add(e.add(e.mul(piece.group, geometry.sourceChannels), piece.first), row), lane,
                 e.constant(0)};
     Value start = tapRows.address(corner);
-    e.loop(e.constant(0), e.constant(elements), lineElements, [&](Value line) {
-      e.prefetch(e.at(start, line), /*forWriting=*/false, /*locality=*/2);
+    e.loop(e.constant(0), e.constant(elements), e.element.storedLine(), [&](Value line) {
+      e.prefetch(e.atStored(start, line), /*forWriting=*/false, /*locality=*/2);
     });
   });
 }
@@ -797,7 +798,7 @@ void DataPhase::forEachVector(const Task &task, const Tile &tile, int64_t step,
 
 /// The lines of the target arrive while the micro-kernel works.
 void DataPhase::prefetchTile(const Task &task, const Tile &tile) {
-  forEachVector(task, tile, std::max(plan.lanes, lineElements),
+  forEachVector(task, tile, std::max(plan.lanes, e.element.storedLine()),
                 [&](Value, ValueRange indices) { target.prefetch(indices); });
 }
 
@@ -862,7 +863,7 @@ void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc)
     strip.channel = e.add(e.mul(task.group, geometry.targetChannels), lane);
     // The lines of the target arrive while the strip is transposed.
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
-      e.loop(e.constant(0), strip.width, lineElements, [&](Value pixel) {
+      e.loop(e.constant(0), strip.width, e.element.storedLine(), [&](Value pixel) {
         target.prefetch({task.image, e.add(strip.channel, channel), strip.depth, strip.row,
                          e.add(strip.col, pixel)});
       });
@@ -922,7 +923,8 @@ void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel
 LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
-  DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
+  DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters),
+                Element::of(spec).lanes(target));
   MicroKernel micro;
   for (int64_t m = 0; m < plan.boxSize(); ++m)
     micro.rowOffsets.push_back(plan.rowOffset(m));

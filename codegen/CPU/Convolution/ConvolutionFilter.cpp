@@ -181,7 +181,7 @@ SmallVector<int64_t> FilterPlan::tapOffsets() const {
 std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &problem,
                                                   const FilterSchedule &schedule,
                                                   const CpuTarget &target) {
-  const MachineModel machine(target);
+  const MachineModel machine(target, problem.elementBytes);
   FilterPlan plan(problem, schedule, machine.lanes);
   if (!plan.fitsTables())
     return std::nullopt;
@@ -189,11 +189,12 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &prob
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
   int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
-  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * plan.reduceElements())});
+  candidate.phases.push_back(
+      {uint64_t(tasks), uint64_t(problem.elementBytes * plan.reduceElements())});
   if (plan.hasParts()) {
-    candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
+    candidate.workspaceBytes = problem.elementBytes * schedule.splits * plan.partElements();
     candidate.phases.push_back({uint64_t(problem.groups * plan.chunks() * plan.panels),
-                                uint64_t(4 * plan.finishElements())});
+                                uint64_t(problem.elementBytes * plan.finishElements())});
     candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   }
   // Of writing the sums.
@@ -201,7 +202,7 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &prob
   const double tiles = tileSeconds(filterCycles(problem, machine, schedule) +
                                        filterCopyCycles(problem, machine, schedule),
                                    machine);
-  candidate.cost = tiles + secondsOfElement * double(problem.filterBytes()) / 4;
+  candidate.cost = tiles + secondsOfElement * double(problem.filterElements());
   if (schedule.inPlace)
     candidate.cost -= hiddenSeconds(tiles, double(problem.imageBytes()), target);
   return candidate;
@@ -370,7 +371,7 @@ void FilterPhase::packTile(const Task &task, const Band &band, Value panel, Valu
       Value vector = gradient.read(place);
       if (gradient.address) {
         // Channels take turns, more of them than the processor foresees.
-        place.indices[4] = e.add(place.indices[4], 4 * lineElements);
+        place.indices[4] = e.add(place.indices[4], 4 * e.element.storedLine());
         e.prefetch(gradient.address(place.indices), /*forWriting=*/false);
       }
       e.storeAligned(vector, e.at(tileBuffer, e.mul(channel, e.lanes)));
@@ -558,7 +559,8 @@ void FilterPhase::writeElements(const Lanes &lanes, Value channel, Value count) 
 LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                              const CpuTarget &target, StringRef symbol,
                                              ModuleOp module, const ConvolutionProblem &problem) {
-  FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters), target.vectorBytes / 4);
+  FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters),
+                  Element::of(spec).lanes(target));
   const FilterSchedule &s = plan.schedule;
   MicroKernel micro;
   if (s.readsGradient()) {

@@ -1,7 +1,7 @@
 //===- ConvolutionGenerator.cpp - the convolution family on the CPU ---------------------------===//
 //
-// float32, any geometry, any body before and behind. Refuses empty tensors and bodies whose results
-// cannot be written along the anchor's rows.
+// Any float, any geometry, any body before and behind. Refuses empty tensors and bodies whose
+// results cannot be written along the anchor's rows.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -248,8 +248,7 @@ static std::pair<SmallVector<int64_t>, unsigned> resultSpace(const ConvolutionPr
 }
 
 std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &spec) {
-  if (spec.anchor() != Anchor::Convolution || !hasFastCode(spec) || !followsAnchor(spec) ||
-      !canWalkPrologueResults(spec))
+  if (spec.anchor() != Anchor::Convolution || !followsAnchor(spec) || !canWalkPrologueResults(spec))
     return std::nullopt;
   auto isEmpty = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getNumElements() == 0;
@@ -257,6 +256,8 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
   if (llvm::any_of(spec.anchorOp()->getOperands(), isEmpty))
     return std::nullopt;
   ConvolutionProblem p = geometryOf(spec.anchorOp());
+  const Element element = Element::of(spec);
+  p.storedBytes = element.storedBytes(), p.elementBytes = element.bytes();
   if (std::max(p.input[2], p.output[2]) > mostPlacesOfRow || failed(setBlocks(spec, p)))
     return std::nullopt;
   if (p.direction != Direction::BackwardData)
@@ -330,9 +331,11 @@ static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
 
 static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
                                                const CpuTarget &target) {
-  const MachineModel machine(target);
+  const MachineModel machine(target, p.elementBytes);
+  // What is widened is copied.
   auto isStored = [&](unsigned operand) {
-    return operandAsStored(spec.anchorOp()->getOperand(operand)) != nullptr;
+    return !Element::of(spec).widens() &&
+           operandAsStored(spec.anchorOp()->getOperand(operand)) != nullptr;
   };
   SmallVector<Candidate> all;
   if (p.direction == Direction::BackwardFilter) {

@@ -36,6 +36,8 @@ struct ConvolutionProblem {
   /// a divisor of a group's, unless each channel is a group. 1: in whatever other order, to be
   /// walked along rows of pixels.
   int64_t xBlock = 1, yBlock = 1;
+  /// Of an element in memory, and as it is computed with.
+  int64_t storedBytes = 4, elementBytes = 4;
   /// Of an element of x that is computed while it is read: its work, in simple operations.
   double imageWeight = 0;
   /// Whether a pixel's blocks stand one behind the other, where the operand lies in memory: all of
@@ -54,12 +56,15 @@ struct ConvolutionProblem {
   /// ReLUs in ResNet-50: their operations wait for nothing, and run beside those of the transforms.
   double imageCycles() const { return imageWeight / 4; }
 
-  int64_t filterBytes() const {
-    return 4 * outChannels * (inChannels / groups) * kernel[0] * kernel[1] * kernel[2];
+  bool isFloat32() const { return storedBytes == 4; }
+
+  int64_t filterElements() const {
+    return outChannels * (inChannels / groups) * kernel[0] * kernel[1] * kernel[2];
   }
+  int64_t filterBytes() const { return storedBytes * filterElements(); }
   /// Of x and y together.
   int64_t imageBytes() const {
-    return 4 * batch *
+    return storedBytes * batch *
            (inChannels * input[0] * input[1] * input[2] +
             outChannels * output[0] * output[1] * output[2]);
   }

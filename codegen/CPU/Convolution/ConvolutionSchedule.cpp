@@ -61,7 +61,7 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
   double cycles = 0;
   for (int64_t phase = 0; phase < g.phases(); ++phase) {
     double steps = double(g.sourceChannels * g.taps(phase));
-    double parts = std::ceil(steps * 4 * double(width) / double(mostPanelBytes(m, s)));
+    double parts = std::ceil(steps * double(m.elementBytes * width) / double(mostPanelBytes(m, s)));
     cycles += tilesOf(g, s, phase) * panels *
               (steps * cyclesPerStep(rows, s.vectors) + overhead + (parts - 1) * perPart);
   }
@@ -90,7 +90,8 @@ double codegen::sourceCycles(const DataGeometry &g, const MachineModel &m, const
   // far as pages go, the processor does not see it coming. Measured on pointwise convolutions of
   // images of 7x7 to 56x56.
   const double mostCycles = 2.4, pageBytes = 2048;
-  const double cycles = mostCycles * std::min(1.0, 4 * double(DataBlock(g, s).plane()) / pageBytes);
+  const double cycles =
+      mostCycles * std::min(1.0, double(m.elementBytes * DataBlock(g, s).plane()) / pageBytes);
   double lines = 0;
   for (int64_t phase = 0; phase < g.phases(); ++phase) {
     int64_t rowsOfTaps = 1;
@@ -176,13 +177,13 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
     DataSchedule copied = s;
     copied.inPlace = false;
     DataBlock block(g, copied);
-    return 4 * s.channelBlock * block.slices * block.plane();
+    return m.elementBytes * s.channelBlock * block.slices * block.plane();
   };
   auto halveChannels = [&] { s.channelBlock = roundUp(ceilDiv(s.channelBlock, 2), g.sourceBlock); };
   // One panel of the filter stays in L1 while the tiles pass over it. The source block shares L2
   // with what streams past: it gets a quarter.
   const int64_t taps = maxReduction(g) / g.sourceChannels;
-  auto panelBytes = [&] { return 4 * s.channelBlock * taps * s.vectors * m.lanes; };
+  auto panelBytes = [&] { return m.elementBytes * s.channelBlock * taps * s.vectors * m.lanes; };
   while (panelBytes() > mostPanelBytes(m, s) && s.channelBlock > g.sourceBlock)
     halveChannels();
   while (blockBytes() > m.l2Bytes / 4 && s.bandRows > 1)
@@ -263,7 +264,7 @@ FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
 /// in place beside the lines of x.
 static int64_t bandPixels(const MachineModel &m, const FilterSchedule &s) {
   const int64_t panelBytes = s.inPlace ? m.l1Bytes / 2 : m.l1Bytes;
-  return std::max<int64_t>(m.lanes, panelBytes / (4 * s.vectors * m.lanes));
+  return std::max<int64_t>(m.lanes, panelBytes / (m.elementBytes * s.vectors * m.lanes));
 }
 
 int64_t codegen::filterBands(const ConvolutionProblem &p, const FilterSchedule &s) {
@@ -407,11 +408,12 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   s.panels = panels;
 
   auto accumulatorBytes = [&] {
-    return 4 * FilterBlock(p, s).tiles() * s.boxChannels * s.boxRows * s.boxCols * s.panels * width;
+    return m.elementBytes * FilterBlock(p, s).tiles() * s.boxChannels * s.boxRows * s.boxCols *
+           s.panels * width;
   };
   auto sourceBytes = [&] {
     FilterBlock block(p, s);
-    return 4 * block.planes * block.plane();
+    return m.elementBytes * block.planes * block.plane();
   };
   // Beside the accumulators stand two bands of both operands.
   while (s.inPlace && accumulatorBytes() > m.l2Bytes / 4 && !isSmallest(p, s))

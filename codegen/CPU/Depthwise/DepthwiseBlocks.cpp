@@ -100,7 +100,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
   auto work = [&](const BlockPlan &plan) {
     return double(m.lanes * plan.taps()) * double(s.bandRows * g.rowPhases() * g.target[2]);
   };
-  while (s.bandRows > 1 && (4 * plan().copyElements() > m.l2Bytes / 2 ||
+  while (s.bandRows > 1 && (m.elementBytes * plan().copyElements() > m.l2Bytes / 2 ||
                             (plan().tasks() < wantedTasks && work(plan()) > 2 * smallestTask)))
     s.bandRows = ceilDiv(s.bandRows, 2);
   return s;
@@ -200,7 +200,7 @@ LogicalResult codegen::emitDepthwiseBlocks(const KernelSpec &spec, const Candida
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
   const BlockPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
-                       target.vectorBytes / 4);
+                       Element::of(spec).lanes(target));
   BlockPhase phase(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   phase.run();
   if (failed(phase.finish()) || failed(phase.reduced()))

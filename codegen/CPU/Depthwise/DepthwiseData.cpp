@@ -119,7 +119,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
     if (double cycles = DataPlan(p, one, m.lanes).cycles(); one.tileRows == 1 || cycles < best)
       best = cycles, s = one;
   auto plan = [&] { return DataPlan(p, s, m.lanes); };
-  while (4 * plan().plane.elements() > m.l2Bytes / 2 && s.bandRows > s.tileRows)
+  while (m.elementBytes * plan().plane.elements() > m.l2Bytes / 2 && s.bandRows > s.tileRows)
     s.bandRows = roundUp(ceilDiv(s.bandRows, 2), s.tileRows);
   auto work = [&](const DataPlan &plan) {
     return double(s.units * m.lanes * plan.taps()) *
@@ -280,7 +280,7 @@ LogicalResult codegen::emitDepthwiseData(const KernelSpec &spec, const Candidate
                                          const CpuTarget &target, StringRef symbol, ModuleOp module,
                                          const ConvolutionProblem &problem) {
   const DataPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
-                      target.vectorBytes / 4);
+                      Element::of(spec).lanes(target));
   DataPhase rows(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   rows.run();
   if (failed(rows.finish()))

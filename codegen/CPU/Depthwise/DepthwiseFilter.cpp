@@ -81,7 +81,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
   s.tileRows = std::clamp<int64_t>(most / p.kernel[2], 1, p.kernel[1]);
   s.bandRows = p.output[1];
   auto plan = [&] { return FilterPlan(p, s, m.lanes); };
-  while (4 * plan().scratchElements() > m.l2Bytes / 2 && s.bandRows > 1)
+  while (m.elementBytes * plan().scratchElements() > m.l2Bytes / 2 && s.bandRows > 1)
     s.bandRows = ceilDiv(s.bandRows, 2);
   s.splits = std::clamp<int64_t>(wantedTasks / plan().vectors(), 1, p.batch);
   const double work = double(p.batch * m.lanes * plan().taps() * p.output[1] * p.output[2]);
@@ -96,7 +96,7 @@ Candidate codegen::depthwiseFilterCandidate(const ConvolutionProblem &problem,
   const FilterPlan plan(problem, schedule, machine.lanes);
   Candidate candidate = depthwiseCandidate(schedule, schedule.splits * plan.vectors(),
                                            plan.scratchElements(), plan.cycles(), machine);
-  candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
+  candidate.workspaceBytes = machine.elementBytes * schedule.splits * plan.partElements();
   candidate.phases.push_back({uint64_t(plan.vectors()), 0});
   candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   return candidate;
@@ -206,7 +206,7 @@ LogicalResult codegen::emitDepthwiseFilter(const KernelSpec &spec, const Candida
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
   const FilterPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
-                        target.vectorBytes / 4);
+                        Element::of(spec).lanes(target));
   FilterPhase reduction(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   reduction.reduce();
   FilterPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);

@@ -1,6 +1,6 @@
 //===- DepthwiseGenerator.cpp - depthwise convolution on the CPU ------------------------------===//
 //
-// float32, any body before and behind, as direct convolution has. Refuses what depthwiseRefusal
+// Any float, any body before and behind, as direct convolution has. Refuses what depthwiseRefusal
 // names, among it channel multipliers: direct convolution runs those.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ Candidate codegen::depthwiseCandidate(const DepthwiseSchedule &schedule, int64_t
   Candidate candidate;
   candidate.schedule = schedule.text();
   candidate.parameters = schedule.toJSON();
-  candidate.phases.push_back({uint64_t(tasks), uint64_t(4 * scratchElements)});
+  candidate.phases.push_back({uint64_t(tasks), uint64_t(machine.elementBytes * scratchElements)});
   candidate.cost = tileSeconds(cycles, machine);
   return candidate;
 }
@@ -103,7 +103,7 @@ SmallVector<Candidate> DepthwiseGenerator::candidates(const KernelSpec &spec,
   std::optional<ConvolutionProblem> p = packedConvolution(spec);
   if (!p || !depthwiseRefusal(*p).empty())
     return {};
-  const MachineModel machine(target);
+  const MachineModel machine(target, p->elementBytes);
   Candidate candidate = p->direction == Direction::BackwardFilter
                             ? depthwiseFilterCandidate(*p, machine)
                         : p->hasBlocks() ? depthwiseBlocksCandidate(*p, machine)

@@ -298,11 +298,16 @@ inline void expectRefusals(std::string (*refusal)(const codegen::ConvolutionProb
   dilated.dilation = {1, 2, 1};
   grouped.groups = 2;
   deep.input[0] = deep.output[0] = 4;
+  codegen::ConvolutionProblem wide = good, narrow = good;
+  wide.storedBytes = wide.elementBytes = 8;
+  narrow.storedBytes = 2;
   EXPECT_EQ(refusal(good), "");
   EXPECT_EQ(refusal(strided), "its stride is not 1");
   EXPECT_EQ(refusal(dilated), "its dilation is not 1");
   EXPECT_EQ(refusal(grouped), "it has 2 groups");
   EXPECT_EQ(refusal(deep), "it has three spatial dimensions");
+  EXPECT_EQ(refusal(wide), "its transforms are of float32");
+  EXPECT_EQ(refusal(narrow), "its transforms are of float32");
 }
 
 /// Uniform in [-1, 1).

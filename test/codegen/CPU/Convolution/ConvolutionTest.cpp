@@ -89,6 +89,35 @@ TEST(Convolution, Groups) {
   check({{2, 6, 9, 9}, {12, 1, 3, 3}, {2, 12, 5, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 6});
 }
 
+/// Other types in all directions: 3x3 of several blocks of pixels and ragged channels, products of
+/// pixels, tiles that a stride samples, phases of a stride, dilation, groups, three dimensions.
+TEST(Convolution, Elements) {
+  const ConvolutionShapes all[] = {
+      {{3, 5, 13, 13}, {20, 5, 3, 3}, {3, 20, 13, 13}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 12, 9, 7}, {20, 12, 1, 1}, {2, 20, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 12, 9, 7}, {20, 12, 1, 1}, {2, 20, 5, 4}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 3, 27, 26}, {8, 3, 11, 11}, {2, 8, 6, 5}, {4, 4}, {2, 2, 2, 2}, {1, 1}},
+      {{2, 8, 9, 9}, {12, 2, 3, 2}, {2, 12, 9, 11}, {1, 1}, {2, 2, 2, 2}, {2, 2}, 4},
+      {{2, 4, 7, 6, 5},
+       {6, 2, 2, 3, 1},
+       {2, 6, 4, 2, 5},
+       {2, 2, 1},
+       {1, 1, 0, 1, 0, 0},
+       {2, 2, 1},
+       2}};
+  for (const auto &[element, rounding] : otherElements)
+    for (const ConvolutionShapes &shapes : all)
+      for (const KernelSource &source : convolutionKernels(shapes))
+        checkKernel(inElement(source, element), rounding, "cpu-convolution");
+}
+
+/// Bodies before and behind, each op of which rounds.
+TEST(Convolution, ElementsOfBodies) {
+  for (const auto &[element, rounding] : otherElements)
+    for (const KernelSource &source : convolutionBodies())
+      checkKernel(inElement(source, element), 6 * rounding, "cpu-convolution");
+}
+
 /// One and three spatial dimensions, with everything at once.
 TEST(Convolution, OtherRanks) {
   check({{2, 4, 40}, {20, 4, 5}, {2, 20, 20}, {2}, {2, 2}, {1}});

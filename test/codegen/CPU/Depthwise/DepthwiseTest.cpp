@@ -53,6 +53,17 @@ TEST(Depthwise, Strides) {
   check(3, {9, 1}, {3, 1}, {5, 1}, {2, 2}, {1, 1, 0, 0}, {1, 1});
 }
 
+/// Other types: ragged vectors of channels and pixels, remainders of a stride, dilation.
+TEST(Depthwise, Elements) {
+  for (const auto &[element, rounding] : otherElements)
+    for (const ConvolutionShapes &shapes :
+         {shapesOf(19, {14, 14}, {3, 3}, {14, 14}, {1, 1}, {1, 1, 1, 1}, {1, 1}),
+          shapesOf(5, {15, 33}, {5, 5}, {8, 17}, {2, 2}, {2, 2, 2, 2}, {1, 1}),
+          shapesOf(6, {15, 16}, {3, 2}, {5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4})})
+      for (const KernelSource &source : convolutionKernels(shapes))
+        checkKernel(inElement(source, element), rounding, "cpu-depthwise");
+}
+
 TEST(Depthwise, Dilation) {
   check(6, {13, 20}, {3, 3}, {13, 20}, {1, 1}, {2, 2, 2, 2}, {2, 2});
   check(6, {15, 16}, {3, 2}, {5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4});
