@@ -31,8 +31,6 @@ static Type elementOf(const KernelSpec &spec) {
 bool codegen::hasFastCode(const KernelSpec &spec) {
   switch (spec.anchor()) {
   case Anchor::Attention:
-  case Anchor::Window:
-  case Anchor::SlidingSum:
     return elementOf(spec).isF32();
   case Anchor::SumRows:
   case Anchor::UpdateRows:
@@ -53,12 +51,24 @@ static bool hasLongRows(const KernelSpec &spec) {
   });
 }
 
+/// Those of hasFastCode.
+static StringRef fastTypes(Anchor anchor) {
+  switch (anchor) {
+  case Anchor::Attention:
+    return "f32";
+  case Anchor::Scatter:
+    return "types of 32 and 64 bits";
+  default:
+    return "f32 and f64";
+  }
+}
+
 std::string codegen::cpuRefusal(const KernelSpec &spec) {
   if (!hasFastCode(spec)) {
     std::string element;
     llvm::raw_string_ostream(element) << elementOf(spec);
     return "there is no fast code for " + pluralName(spec.anchor()).str() + " in " + element +
-           ", only in " + (spec.anchor() == Anchor::Scatter ? "types of 32 and 64 bits" : "f32");
+           ", only in " + fastTypes(spec.anchor()).str();
   }
   if (hasLongRows(spec))
     return llvm::formatv("its fast code counts the pixels of a row up to {0}", mostPlacesOfRow);

@@ -10,8 +10,8 @@ namespace dlc::codegen {
 /// Generators.cpp.
 llvm::ArrayRef<const CpuGenerator *> cpuGenerators();
 
-/// Whether the code that is made for the spec's anchor computes in its type: attention and windows
-/// are of float32, rows are of 32 or 64 bits.
+/// Whether the code that is made for the spec's anchor computes in its type: attention is of
+/// float32, rows are of f32 and f64, what is scattered has 32 or 64 bits.
 bool hasFastCode(const KernelSpec &spec);
 /// Why the spec is left to the loops of last resort, or to none at all where those do not take it.
 std::string cpuRefusal(const KernelSpec &spec);

@@ -109,14 +109,15 @@ bool codegen::followsAnchor(const KernelSpec &spec) {
   });
 }
 
-WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &target) {
+WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &target,
+                       int64_t bytes) {
   // A task should be worth some ten microseconds, and there should be enough of them for many
   // cores.
   const double grain = 32768;
   const int64_t maxTasks = 128;
   WalkPlan plan;
   plan.space.assign(space.begin(), space.end());
-  int64_t lanes = target.vectorBytes / 4, inner = plan.inner(), outer = plan.outer();
+  int64_t lanes = target.vectorBytes / bytes, inner = plan.inner(), outer = plan.outer();
   plan.width = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(inner));
   plan.unroll = weight > 8 ? 2 : 4;
   plan.unroll = std::clamp<int64_t>(inner / plan.width, 1, plan.unroll);

@@ -19,8 +19,10 @@ struct WalkPlan {
   int64_t width = 1;  ///< lanes of a vector
   int64_t unroll = 1; ///< vectors at a time
 
-  /// `weight`: work of one element, in simple vector operations.
-  static WalkPlan get(llvm::ArrayRef<int64_t> space, double weight, const CpuTarget &target);
+  /// `weight`: work of one element, in simple vector operations. A vector has lanes for elements of
+  /// `bytes`: of masked loads that no register holds LLVM 22 may lose the mask.
+  static WalkPlan get(llvm::ArrayRef<int64_t> space, double weight, const CpuTarget &target,
+                      int64_t bytes = 4);
 
   int64_t inner() const { return space.back(); }
   int64_t outer() const { return product(llvm::ArrayRef<int64_t>(space).drop_back()); }

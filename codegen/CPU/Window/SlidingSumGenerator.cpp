@@ -7,6 +7,7 @@
 // in the order of the axis, so the bits do not depend on strips or threads.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "codegen/CPU/Element.h"
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Generators.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
@@ -20,6 +21,7 @@ using namespace dlc::codegen;
 namespace {
 
 struct SlidingPlan {
+  Element element;
   int64_t extent = 0, before = 0, size = 0;
   WalkPlan tasks;    ///< over [outer, inner]
   WalkPlan walk;     ///< over [outer, extent, inner]
@@ -27,7 +29,7 @@ struct SlidingPlan {
 
   /// Nothing if another generator is to take the kernel.
   static std::optional<SlidingPlan> get(const KernelSpec &spec, const CpuTarget &target);
-  uint64_t scratchBytes() const { return (extent + size - 1) * strip * sizeof(float); }
+  uint64_t scratchBytes() const { return (extent + size - 1) * strip * element.bytes(); }
 };
 
 class SlidingSumGenerator : public CpuGenerator {
@@ -44,7 +46,7 @@ std::optional<SlidingPlan> SlidingPlan::get(const KernelSpec &spec, const CpuTar
   if (spec.anchor() != Anchor::SlidingSum || !followsAnchor(spec))
     return std::nullopt;
   auto op = cast<dl::SlidingSumOp>(spec.anchorOp());
-  if (!hasFastCode(spec) || op.getType().getNumElements() == 0)
+  if (op.getType().getNumElements() == 0)
     return std::nullopt;
   const auto [outer, extent, inner] = op.getExtents();
   SmallVector<Value> roots = {op.getX()};
@@ -54,18 +56,19 @@ std::optional<SlidingPlan> SlidingPlan::get(const KernelSpec &spec, const CpuTar
       return std::nullopt;
   }
   SlidingPlan plan;
+  plan.element = Element::of(spec);
   plan.extent = extent;
   plan.before = op.getBefore();
   plan.size = op.getSize();
   const double weight = bodyWeight(spec) + double(plan.size);
-  plan.tasks = WalkPlan::get({outer, inner}, weight * double(extent), target);
+  plan.tasks = WalkPlan::get({outer, inner}, weight * double(extent), target, plan.element.bytes());
   const SmallVector<int64_t> space = {outer, extent, inner};
   plan.walk.space = space;
   // Single elements suit every index space.
   if (auto refined = refineIndexSpace(spec, roots, space); succeeded(refined) && *refined == space)
     plan.walk.width = plan.tasks.width;
   const int64_t wanted = 256 << 10, mostVectors = 8, width = plan.tasks.width;
-  const int64_t vectorBytes = extent * width * int64_t(sizeof(float));
+  const int64_t vectorBytes = extent * width * plan.element.bytes();
   const int64_t vectors = std::clamp<int64_t>(wanted / vectorBytes, 1, mostVectors);
   plan.strip = width * std::min<int64_t>(vectors, llvm::divideCeil(inner, width));
   plan.walk.unroll = std::min<int64_t>(plan.strip / plan.walk.width, 2);
@@ -120,6 +123,7 @@ LogicalResult StripEmitter::compute(ArrayRef<Point> points) {
     Value value = kernel.body().emitVector(kernel.spec.anchorOp()->getOperand(0), point);
     if (!value)
       return failure();
+    value = e.convertFloat(value, plan.element.computed);
     Value place = offset(e.add(point.indices[1], plan.before), point);
     if (point.width == 1)
       e.store(value, kernel.scratch, place);
@@ -131,15 +135,16 @@ LogicalResult StripEmitter::compute(ArrayRef<Point> points) {
 
 Value StripEmitter::sumAt(const Point &point) {
   const int64_t fewTerms = 16;
-  Type f32 = e.b.getF32Type();
-  Type type = point.width == 1 ? f32 : Type(VectorType::get({point.width}, f32));
+  Type element = plan.element.computed;
+  Type type = point.width == 1 ? element : Type(VectorType::get({point.width}, element));
   Value zero = e.number(0, type);
-  return e.nest({plan.size}, fewTerms, zero, [&](ArrayRef<Value> number, ValueRange sum) {
+  Value sum = e.nest({plan.size}, fewTerms, zero, [&](ArrayRef<Value> number, ValueRange sum) {
     Value place = offset(e.add(point.indices[1], number[0]), point);
-    Value term = point.width == 1 ? e.load(kernel.scratch, place, f32)
-                                  : e.loadVector(kernel.scratch, place, f32, point.width);
+    Value term = point.width == 1 ? e.load(kernel.scratch, place, element)
+                                  : e.loadVector(kernel.scratch, place, element, point.width);
     return SmallVector<Value>{arith::AddFOp::create(e.b, e.loc, sum[0], term)};
   })[0];
+  return e.convertFloat(sum, plan.element.stored);
 }
 
 LogicalResult StripEmitter::finish(ArrayRef<Point> points) {
@@ -172,7 +177,7 @@ LogicalResult SlidingSumGenerator::emit(const KernelSpec &spec, const Candidate 
   KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
   CodeEmitter &e = kernel.e;
   auto clear = [&](int64_t first, int64_t rows) {
-    Value zero = e.number(0, e.b.getF32Type());
+    Value zero = e.number(0, plan.element.computed);
     e.loop(e.constant(first * plan.strip), e.constant((first + rows) * plan.strip), 1,
            [&](Value place) { e.store(zero, kernel.scratch, place); });
   };

@@ -1,6 +1,5 @@
 //===- Window.cpp - plans and taps of windows -------------------------------------------------===//
 #include "codegen/CPU/Window/Window.h"
-#include "codegen/CPU/Generators.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -13,10 +12,11 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
   auto window = cast<dl::WindowOp>(op);
   dl::WindowGeometry geometry = window.getGeometry();
   WindowPlan plan;
+  plan.element = Element::of(spec);
   plan.backward = window.isBackward();
   plan.axes = geometry.threeAxes();
   plan.lead = {geometry.batch * geometry.channels};
-  if (!hasFastCode(spec) || !followsAnchor(spec) || !resultsBehindAnchor(spec, false).empty() ||
+  if (!followsAnchor(spec) || !resultsBehindAnchor(spec, false).empty() ||
       std::max(plan.axes[2].input, plan.axes[2].output) > mostPlacesOfRow)
     return std::nullopt;
   // Operands and results by the side that they stand on.
@@ -46,7 +46,8 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
     return std::nullopt;
   double weight = bodyWeight(spec) + 4.0 * double(geometry.kernelSize());
   if (!plan.backward) {
-    plan.walk = WalkPlan::get(plan.space(&dl::WindowAxis::output), weight, target);
+    plan.walk =
+        WalkPlan::get(plan.space(&dl::WindowAxis::output), weight, target, plan.element.bytes());
     plan.walk.unroll = 1;
     return plan;
   }
@@ -57,7 +58,7 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
                             }) &&
                !plan.hasEdges() && plan.axes[2].kernel <= 8;
   if (plan.tiles) {
-    plan.walk = WalkPlan::get(plan.space(&dl::WindowAxis::input), 4, target);
+    plan.walk = WalkPlan::get(plan.space(&dl::WindowAxis::input), 4, target, plan.element.bytes());
     plan.walk.chunk = plan.axes[2].input;
     plan.tiles = plan.walk.width > 1;
     if (plan.tiles)
@@ -65,7 +66,7 @@ std::optional<WindowPlan> WindowPlan::get(const KernelSpec &spec, const CpuTarge
   }
   SmallVector<int64_t> planes = plan.lead;
   planes.push_back(plan.planeElements());
-  plan.walk = WalkPlan::get(planes, 4, target);
+  plan.walk = WalkPlan::get(planes, 4, target, plan.element.bytes());
   plan.walk.chunk = plan.planeElements();
   return plan;
 }

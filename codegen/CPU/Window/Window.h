@@ -7,11 +7,13 @@
 #ifndef DLC_CODEGEN_CPU_WINDOW_WINDOW_H
 #define DLC_CODEGEN_CPU_WINDOW_WINDOW_H
 
+#include "codegen/CPU/Element.h"
 #include "codegen/CPU/Emitter/Walk.h"
 
 namespace dlc::codegen {
 
 struct WindowPlan {
+  Element element;
   std::array<dl::WindowAxis, 3> axes; ///< depth, height, width
   llvm::SmallVector<int64_t> lead;    ///< index space of batch and channels
   bool backward = false;
@@ -22,7 +24,9 @@ struct WindowPlan {
 
   /// Null if the window generator does not take the kernel.
   static std::optional<WindowPlan> get(const KernelSpec &spec, const CpuTarget &target);
-  uint64_t scratchBytes() const { return backward && !tiles ? planeElements() * 4 : 0; }
+  uint64_t scratchBytes() const {
+    return backward && !tiles ? planeElements() * element.bytes() : 0;
+  }
 
   llvm::SmallVector<int64_t> space(int64_t dl::WindowAxis::*side) const {
     llvm::SmallVector<int64_t> result = lead;

@@ -26,7 +26,7 @@ namespace {
 class ScatterEmitter {
 public:
   ScatterEmitter(KernelFunction &kernel, const WindowPlan &plan, ArrayRef<Value> lead)
-      : kernel(kernel), e(kernel.e), plan(plan), lead(lead), f32(e.b.getF32Type()) {}
+      : kernel(kernel), e(kernel.e), plan(plan), lead(lead), type(plan.element.computed) {}
 
   void run() {
     clear();
@@ -48,9 +48,9 @@ public:
 
 private:
   void clear() {
-    int64_t lanes = kernel.lanes, elements = plan.planeElements();
+    int64_t lanes = plan.element.lanes(kernel.target), elements = plan.planeElements();
     int64_t whole = elements / lanes * lanes;
-    auto zero = e.number(0, VectorType::get({lanes}, f32));
+    auto zero = e.number(0, VectorType::get({lanes}, type));
     e.loop(e.constant(0), e.constant(whole), lanes,
            [&](Value place) { e.storeVector(zero, kernel.scratch, place); });
     if (whole < elements)
@@ -62,14 +62,14 @@ private:
     Value offset = e.constant(0);
     for (auto [axis, index] : llvm::zip_equal(plan.axes, place))
       offset = e.add(e.mul(offset, axis.input), index);
-    Value old = e.load(kernel.scratch, offset, f32);
+    Value old = e.load(kernel.scratch, offset, type);
     e.store(arith::AddFOp::create(e.b, e.loc, old, value), kernel.scratch, offset);
   }
 
   /// To the window's winner; a window without one lies outside altogether.
   void scatter(dl::MaxPoolBackwardOp op, const Point &point, ArrayRef<Value> output) {
     BodyEmitter body = kernel.body();
-    Value dy = body.emit(op.getDy(), point);
+    Value dy = e.convertFloat(body.emit(op.getDy(), point), type);
     Value index =
         arith::ExtUIOp::create(e.b, e.loc, e.b.getI64Type(), body.emit(op.getIndex(), point));
     SmallVector<Value> taps = e.delinearize(index, plan.kernel()), place;
@@ -89,14 +89,14 @@ private:
   /// To all elements of the window alike.
   void spread(dl::AveragePoolBackwardOp op, const Point &point, ArrayRef<Value> output) {
     BodyEmitter body = kernel.body();
-    Value dy = body.emit(op.getDy(), point);
+    Value dy = e.convertFloat(body.emit(op.getDy(), point), type);
     WindowEmitter window(e, plan, output, 1);
-    Value count = e.number(double(plan.kernelSize()), f32);
+    Value count = e.number(double(plan.kernelSize()), type);
     if (plan.hasEdges())
-      count = window.taps(e.number(0, f32), [&](const Tap &tap, ValueRange carried) {
+      count = window.taps(e.number(0, type), [&](const Tap &tap, ValueRange carried) {
         Value counts = op.getCountIncludePad() ? tap.insidePadded : tap.inside;
         return SmallVector<Value>{
-            arith::AddFOp::create(e.b, e.loc, carried[0], countOf(e, counts, f32))};
+            arith::AddFOp::create(e.b, e.loc, carried[0], countOf(e, counts, type))};
       })[0];
     Value share = arith::DivFOp::create(e.b, e.loc, dy, count);
     window.taps({}, [&](const Tap &tap, ValueRange) {
@@ -110,7 +110,7 @@ private:
   CodeEmitter &e;
   const WindowPlan &plan;
   ArrayRef<Value> lead;
-  Type f32;
+  Type type; ///< of the sums
 };
 
 } // namespace
@@ -131,11 +131,12 @@ static WalkPlan planeWalk(const KernelFunction &kernel, const WindowPlan &plan) 
 static LogicalResult emitPlanes(KernelFunction &kernel, const WindowPlan &plan) {
   CodeEmitter &e = kernel.e;
   auto numbers = resultsBehindAnchor(kernel.spec, true);
-  Type f32 = e.b.getF32Type();
+  Type type = plan.element.computed;
   auto anchor = [&](unsigned, const Point &point) {
-    return point.width == 1 ? e.load(kernel.scratch, point.indices.back(), f32)
-                            : e.loadVector(kernel.scratch, point.indices.back(), f32, point.width,
-                                           1, point.mask);
+    Value sum = point.width == 1 ? e.load(kernel.scratch, point.indices.back(), type)
+                                 : e.loadVector(kernel.scratch, point.indices.back(), type,
+                                                point.width, 1, point.mask);
+    return e.convertFloat(sum, plan.element.stored);
   };
   WalkPlan walk = planeWalk(kernel, plan);
   return walkRows(kernel, walk, [&](ArrayRef<Value> lead, Value lower, Value upper) {
@@ -173,7 +174,9 @@ private:
     Point windows = windowsAt(e.div(first, width.kernel), llvm::divideCeil(count, width.kernel));
     BodyEmitter body = kernel.body();
     Operation *op = kernel.spec.anchorOp();
-    Value dy = e.splat(body.emitVector(op->getOperand(0), windows), lanes), winner;
+    Value dy = e.convertFloat(e.splat(body.emitVector(op->getOperand(0), windows), lanes),
+                              plan.element.computed),
+          winner;
     if (auto pool = dyn_cast<dl::MaxPoolBackwardOp>(op)) {
       Type wide = VectorType::get({lanes}, e.b.getI32Type());
       Value index = e.splat(body.emitVector(pool.getIndex(), windows), lanes);
@@ -242,6 +245,7 @@ private:
       Value hit = arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::eq, winners, taps);
       value = e.blend(hit, value, e.number(0, value.getType()));
     }
+    value = e.convertFloat(value, plan.element.stored);
     Point point;
     point.shape = plan.space(&dl::WindowAxis::input);
     point.indices.assign(row.begin(), row.end());

@@ -44,12 +44,19 @@ public:
   PoolEmitter(KernelFunction &kernel, const WindowPlan &plan, const Point &point)
       : kernel(kernel), e(kernel.e), plan(plan), point(point),
         output(ArrayRef<Value>(point.indices).take_back(3)), window(e, plan, output, point.width) {
-    floats = laneType(e.b.getF32Type());
+    floats = laneType(plan.element.computed);
     integers = laneType(e.b.getI32Type());
   }
 
   /// Value and, of max_pool, index.
   SmallVector<Value> results() {
+    SmallVector<Value> results = computed();
+    results.front() = e.convertFloat(results.front(), plan.element.stored);
+    return results;
+  }
+
+private:
+  SmallVector<Value> computed() {
     Operation *op = kernel.spec.anchorOp();
     if (auto pool = dyn_cast<dl::MaxPoolOp>(op))
       return pool.getIndex() ? maximumWithIndex() : maximum();
@@ -58,7 +65,6 @@ public:
     return gather(cast<dl::MaxPoolGatherOp>(op));
   }
 
-private:
   Type laneType(Type element) {
     return point.width == 1 ? element : Type(VectorType::get({point.width}, element));
   }
@@ -79,7 +85,8 @@ private:
       at.mask = at.mask ? arith::AndIOp::create(e.b, e.loc, at.mask, inside).getResult() : inside;
     }
     BodyEmitter body = kernel.body();
-    Value x = splat(body.emitVector(kernel.spec.anchorOp()->getOperand(0), at));
+    Value x = splat(e.convertFloat(body.emitVector(kernel.spec.anchorOp()->getOperand(0), at),
+                                   plan.element.computed));
     return select(e, tap.inside, x, e.number(outside, floats));
   }
 

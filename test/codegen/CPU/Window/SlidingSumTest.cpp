@@ -10,6 +10,8 @@ TEST(SlidingSum, Sums) {
     checkKernel(slidingSum(of), slidingRounding, "cpu-sliding-sum");
     checkKernel(slidingSum(of), slidingRounding, "cpu-loops");
     checkKernel(slidingSum(of, "f64"), 1e-14, "cpu-loops");
+    for (const auto &[element, rounding] : otherElements)
+      checkKernel(slidingSum(of, element), rounding, "cpu-sliding-sum");
     checkKernel(slidingSumBetween(of, false), slidingRounding, "cpu-sliding-sum");
     checkKernel(slidingSumBetween(of, true), slidingRounding, "cpu-sliding-sum");
   }

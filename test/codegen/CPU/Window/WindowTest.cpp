@@ -33,6 +33,36 @@ static const Pool pools[] = {
     {"1x2x4x6x7", "1x2x2x3x3", "2, 2, 3", "2, 2, 2", "0, 0, 0, 0, 0, 0", "1, 1, 1"},
 };
 
+static const char *const paddings[] = {"", " count_include_pad"};
+
+/// The largest with the winner's index.
+static KernelSource winners(const Pool &p) {
+  const std::string both = p.typeY() + ", " + p.typeIndex();
+  return {p.typeX(), both,
+          "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
+              p.typeX() + " -> " + both + "\n dl.yield %y, %i : " + both};
+}
+
+static KernelSource winnersGradient(const Pool &p) {
+  const std::string both = p.typeY() + ", " + p.typeIndex();
+  return {both, p.typeX(),
+          "^bb0(%d: " + p.typeY() + ", %i: " + p.typeIndex() +
+              "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() + " : " + both + " to " +
+              p.typeX() + "\n dl.yield %x : " + p.typeX()};
+}
+
+static KernelSource average(const Pool &p, const std::string &padding) {
+  return {p.typeX(), p.typeY(),
+          "^bb0(%x: " + p.typeX() + "):\n %y = dl.average_pool %x" + p.attributes() + padding +
+              " : " + p.typeX() + " -> " + p.typeY() + "\n dl.yield %y : " + p.typeY()};
+}
+
+static KernelSource averageGradient(const Pool &p, const std::string &padding) {
+  return {p.typeY(), p.typeX(),
+          "^bb0(%d: " + p.typeY() + "):\n %x = dl.average_pool_backward %d" + p.attributes() +
+              padding + " : " + p.typeY() + " to " + p.typeX() + "\n dl.yield %x : " + p.typeX()};
+}
+
 /// max_pool without and with the winner's index, average_pool, and the gather of winners, against
 /// their definitions.
 TEST(Window, Forward) {
@@ -41,49 +71,45 @@ TEST(Window, Forward) {
                  "^bb0(%x: " + p.typeX() + "):\n %y = dl.max_pool %x" + p.attributes() + " : " +
                      p.typeX() + " -> " + p.typeY() + "\n dl.yield %y : " + p.typeY()},
                 0, "cpu-window");
-    checkKernel({p.typeX(), p.typeY() + ", " + p.typeIndex(),
-                 "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
-                     p.typeX() + " -> " + p.typeY() + ", " + p.typeIndex() +
-                     "\n dl.yield %y, %i : " + p.typeY() + ", " + p.typeIndex()},
-                0, "cpu-window");
-    for (std::string padding : {"", " count_include_pad"})
-      checkKernel({p.typeX(), p.typeY(),
-                   "^bb0(%x: " + p.typeX() + "):\n %y = dl.average_pool %x" + p.attributes() +
-                       padding + " : " + p.typeX() + " -> " + p.typeY() +
-                       "\n dl.yield %y : " + p.typeY()},
-                  rounding, "cpu-window");
+    checkKernel(winners(p), 0, "cpu-window");
+    for (const char *padding : paddings)
+      checkKernel(average(p, padding), rounding, "cpu-window");
   }
 }
 
-/// The gradients, with indices that a forward pass made.
+/// The gradient of max_pool, with indices that a forward pass made.
+static void checkWinnersGradient(const Pool &p, const std::string &element, double rounding,
+                                 const char *target, const char *generator) {
+  CompiledTestKernel forward(inElement(winners(p), element), target, generator);
+  CompiledTestKernel backward(inElement(winnersGradient(p), element), target, generator);
+  ASSERT_TRUE(forward && backward);
+  std::vector<Tensor> y = forward.run(forward.randomInputs());
+  std::vector<Tensor> inputs = {backward.randomInputs(5)[0], y[1]};
+  EXPECT_LE(relativeError(backward.run(inputs)[0], backward.oracle(inputs)[0]), rounding)
+      << p.x << " " << p.attributes() << " " << element;
+}
+
 TEST(Window, Backward) {
   for (const Pool &p : pools) {
-    std::string both = p.typeY() + ", " + p.typeIndex();
-    for (std::string generator : {"cpu-window", "cpu-loops"}) {
-      CompiledTestKernel forward({p.typeX(), both,
-                                  "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" +
-                                      p.attributes() + " : " + p.typeX() + " -> " + both +
-                                      "\n dl.yield %y, %i : " + both},
-                                 "native", generator);
-      CompiledTestKernel backward({both, p.typeX(),
-                                   "^bb0(%d: " + p.typeY() + ", %i: " + p.typeIndex() +
-                                       "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() +
-                                       " : " + both + " to " + p.typeX() +
-                                       "\n dl.yield %x : " + p.typeX()},
-                                  "native", generator);
-      ASSERT_TRUE(forward && backward);
-      std::vector<Tensor> y = forward.run(forward.randomInputs());
-      std::vector<Tensor> inputs = {backward.randomInputs(5)[0], y[1]};
-      EXPECT_LE(relativeError(backward.run(inputs)[0], backward.oracle(inputs)[0]), rounding)
-          << p.x << " " << p.attributes();
-    }
-    for (std::string padding : {"", " count_include_pad"})
-      checkKernel({p.typeY(), p.typeX(),
-                   "^bb0(%d: " + p.typeY() + "):\n %x = dl.average_pool_backward %d" +
-                       p.attributes() + padding + " : " + p.typeY() + " to " + p.typeX() +
-                       "\n dl.yield %x : " + p.typeX()},
-                  rounding, "cpu-window");
+    for (const char *generator : {"cpu-window", "cpu-loops"})
+      checkWinnersGradient(p, "f32", rounding, "native", generator);
+    for (const char *padding : paddings)
+      checkKernel(averageGradient(p, padding), rounding, "cpu-window");
   }
+}
+
+/// Other types: the largest is what it is, sums and shares are of f32, or f64, and rounded once.
+TEST(Window, Elements) {
+  for (const auto &[element, rounding] : otherElements)
+    for (const Pool &p : pools) {
+      checkKernel(inElement(winners(p), element), 0, "cpu-window");
+      for (const char *target : {"native", "avx2"})
+        checkWinnersGradient(p, element, rounding, target, "cpu-window");
+      for (const char *padding : paddings) {
+        checkKernel(inElement(average(p, padding), element), rounding, "cpu-window");
+        checkKernel(inElement(averageGradient(p, padding), element), rounding, "cpu-window");
+      }
+    }
 }
 
 /// ReLU before and behind, a bias over channels: pooling keeps channels apart then.
