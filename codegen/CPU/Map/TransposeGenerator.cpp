@@ -1,8 +1,8 @@
 //===- TransposeGenerator.cpp - permutations that move the last axis --------------------------===//
 //
 // Memory is read along the operand's last axis and written along the result's, in square tiles that
-// are transposed in registers. Permutations that keep the last axis, elements that are not 4 bytes,
-// and short axes go the way of map kernels, which gather.
+// are transposed in registers. Permutations that keep the last axis, elements that are not 4 or 8
+// bytes, and short axes go the way of map kernels, which gather.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
@@ -92,8 +92,8 @@ static void simplify(SmallVector<int64_t> &order, SmallVector<int64_t> &result) 
 
 std::optional<TransposePlan> TransposePlan::get(const KernelSpec &spec, const CpuTarget &target) {
   auto op = dyn_cast_or_null<dl::TransposeOp>(spec.anchorOp());
-  Type element = op ? getElementTypeOrSelf(op.getType()) : Type();
-  if (!op || !(element.isF32() || element.isInteger(32)) || !followsAnchor(spec) ||
+  const int64_t bytes = op ? program::elementBytes(getElementTypeOrSelf(op.getType())) : 0;
+  if (!op || !llvm::is_contained({4, 8}, bytes) || !followsAnchor(spec) ||
       !resultsBehindAnchor(spec, false).empty() || op.getType().getNumElements() == 0)
     return std::nullopt;
   TransposePlan plan;
@@ -104,7 +104,7 @@ std::optional<TransposePlan> TransposePlan::get(const KernelSpec &spec, const Cp
   if (rank < 2 || plan.order.back() == rank - 1)
     return std::nullopt;
   plan.across = llvm::find(plan.order, rank - 1) - plan.order.begin();
-  plan.lanes = target.vectorBytes / 4;
+  plan.lanes = target.vectorBytes / bytes;
   if (plan.result[plan.across] < plan.lanes / 2 || plan.result.back() < plan.lanes / 2)
     return std::nullopt;
   auto results = llvm::to_vector_of<Value>(spec.block().back().getOperands());

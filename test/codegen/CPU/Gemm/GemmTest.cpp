@@ -126,6 +126,21 @@ TEST(Gemm, ElementsOfEpilogue) {
     checkKernel(inElement(linearLayer, element), 4 * rounding, "cpu-gemm");
 }
 
+/// The update of a weight behind its gradient, which is finished row by row.
+TEST(Gemm, ElementsOfUpdate) {
+  const KernelSource update = {"tensor<70x21xf32>, tensor<70x35xf32>, tensor<21x35xf32>",
+                               "tensor<21x35xf32>", R"(
+^bb0(%x: tensor<70x21xf32>, %d: tensor<70x35xf32>, %w: tensor<21x35xf32>):
+  %g = dl.matmul %x, %d transpose_a : tensor<70x21xf32>, tensor<70x35xf32>
+  %r = dl.constant dense<0.5> : tensor<21x35xf32>
+  %s = dl.multiply %g, %r : tensor<21x35xf32>
+  %u = dl.subtract %w, %s : tensor<21x35xf32>
+  dl.yield %u : tensor<21x35xf32>)"};
+  checkKernel(update, rounding, "cpu-gemm");
+  for (const auto &[element, rounding] : otherElements)
+    checkKernel(inElement(update, element), 3 * rounding, "cpu-gemm");
+}
+
 /// A product of numbers that are cast before it, each way, and one of f64 whose result is: what is
 /// read and written has other bytes than what is packed.
 TEST(Gemm, ElementsOfCasts) {

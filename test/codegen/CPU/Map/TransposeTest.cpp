@@ -17,6 +17,8 @@ TEST(Transpose, Tiles) {
   checkKernel(transpose("tensor<64x32xf32>", "tensor<32x64xf32>", "1, 0"), 0, generator);
   checkKernel(transpose("tensor<37x21xf32>", "tensor<21x37xf32>", "1, 0"), 0, generator);
   checkKernel(transpose("tensor<9x130xi32>", "tensor<130x9xi32>", "1, 0"), 0, generator);
+  checkKernel(transpose("tensor<37x21xf64>", "tensor<21x37xf64>", "1, 0"), 0, generator);
+  checkKernel(transpose("tensor<2x16x24xi64>", "tensor<2x24x16xi64>", "0, 2, 1"), 0, generator);
   checkKernel(transpose("tensor<3x20x5x7xf32>", "tensor<3x5x7x20xf32>", "0, 2, 3, 1"), 0,
               generator);
   checkKernel(transpose("tensor<17x3x18xf32>", "tensor<18x3x17xf32>", "2, 1, 0"), 0, generator);
@@ -28,6 +30,7 @@ TEST(Transpose, Tiles) {
 TEST(Transpose, Others) {
   checkKernel(transpose("tensor<6x5x33xf32>", "tensor<5x6x33xf32>", "1, 0, 2"), 0, "cpu-map");
   checkKernel(transpose("tensor<33x35xui8>", "tensor<35x33xui8>", "1, 0"), 0, "cpu-map");
+  checkKernel(transpose("tensor<33x35xbf16>", "tensor<35x33xbf16>", "1, 0"), 0, "cpu-map");
   checkKernel(transpose("tensor<33x3xf32>", "tensor<3x33xf32>", "1, 0"), 0, "cpu-map");
   checkKernel(transpose("tensor<33x3xi1>", "tensor<3x33xi1>", "1, 0"), 0, "cpu-map");
 }
