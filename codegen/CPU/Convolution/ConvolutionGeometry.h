@@ -56,7 +56,7 @@ struct ConvolutionProblem {
   /// ReLUs in ResNet-50: their operations wait for nothing, and run beside those of the transforms.
   double imageCycles() const { return imageWeight / 4; }
 
-  bool isFloat32() const { return storedBytes == 4; }
+  bool computesFloat32() const { return elementBytes == 4; }
 
   int64_t filterElements() const {
     return outChannels * (inChannels / groups) * kernel[0] * kernel[1] * kernel[2];

@@ -28,7 +28,8 @@ static std::array<dl::WindowAxis, 3> axesOf(const ConvolutionProblem &p) {
 }
 
 std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
-  return p.isFloat32() ? winogradRefusal(axesOf(p), p.groups) : "its transforms are of float32";
+  return p.computesFloat32() ? winogradRefusal(axesOf(p), p.groups)
+                             : "transforms compute in float32";
 }
 
 std::string codegen::strictRefusal(const ConvolutionProblem &p) {
@@ -36,7 +37,8 @@ std::string codegen::strictRefusal(const ConvolutionProblem &p) {
 }
 
 std::string codegen::fourierRefusal(const ConvolutionProblem &p) {
-  return p.isFloat32() ? fourierRefusal(axesOf(p), p.groups) : "its transforms are of float32";
+  return p.computesFloat32() ? fourierRefusal(axesOf(p), p.groups)
+                             : "transforms compute in float32";
 }
 
 WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule &s, int64_t lanes)

@@ -45,8 +45,11 @@ static void emitGather(PackEmitter &e, const Gather &gather) {
         // Rows of different channels take turns, more of them than the processor foresees.
         if (gather.prefetch)
           gather.prefetch(channel, e.add(h, ahead), w);
-        e.storeAligned(gather.read(channel, h, w, mask),
-                       e.at(gather.tile, e.mul(channel, e.lanes)));
+        // Of chunks that begin before the row no lane counts as the first.
+        Value count = e.select(e.less(e.constant(-1), w), e.sub(end, w), zero);
+        Value pixels =
+            e.readLanes(count, mask, [&](Value mask) { return gather.read(channel, h, w, mask); });
+        e.storeAligned(pixels, e.at(gather.tile, e.mul(channel, e.lanes)));
       });
       Value pixel = e.add(e.mul(row, gather.pitch), chunk);
       e.transpose(gather.tile, e.constant(e.lanes), e.at(gather.buffer, e.mul(pixel, e.lanes)),
@@ -59,12 +62,11 @@ static void emitGather(PackEmitter &e, const Gather &gather) {
 /// on, distances of channels and of rows, then those of Gather.
 static void emitGatherStored(PackEmitter &e, ValueRange arguments) {
   auto place = [&](Value channel, Value row, Value col) {
-    Value channelPlace = e.at(arguments[0], e.mul(channel, arguments[1]));
-    return e.at(channelPlace, e.add(e.mul(row, arguments[2]), col));
+    Value channelPlace = e.atStored(arguments[0], e.mul(channel, arguments[1]));
+    return e.atStored(channelPlace, e.add(e.mul(row, arguments[2]), col));
   };
   auto read = [&](Value channel, Value row, Value col, Value mask) {
-    return e.loadVector(place(channel, row, col), e.constant(0), e.floatType(), e.lanes,
-                        /*step=*/1, mask);
+    return e.loadStored(place(channel, row, col), mask);
   };
   auto prefetch = [&](Value channel, Value row, Value col) {
     e.prefetch(place(channel, row, col), /*forWriting=*/false);

@@ -21,6 +21,16 @@ static void check(const TransformShapes::List &list) {
       checkKernel(source, rounding, "cpu-fft");
 }
 
+/// Images of 16 bits are widened before they are transformed; the result rounds once.
+TEST(Fourier, Elements) {
+  const ConvolutionShapes shapes = {{3, 5, 13, 21}, {6, 5, 5, 5}, {3, 6, 13, 21},
+                                    {1, 1},         {2, 2, 2, 2}, {1, 1}};
+  for (const auto &[element, rounded] : otherElements)
+    for (const KernelSource &source : convolutionKernels(shapes))
+      if (element != std::string("f64"))
+        checkKernel(inElement(source, element), rounded + rounding, "cpu-fft");
+}
+
 TEST(Fourier, Square) { check(TransformShapes::square); }
 TEST(Fourier, Images) { check(TransformShapes::images); }
 TEST(Fourier, PaddingPerSide) { check(TransformShapes::paddingPerSide); }

@@ -80,6 +80,18 @@ static void check(const TransformShapes::List &list) {
       checkKernel(source, rounding, "cpu-winograd");
 }
 
+/// Images of 16 bits are widened before they are transformed; the result rounds once.
+TEST(Winograd, Elements) {
+  const ConvolutionShapes all[] = {
+      {{3, 5, 13, 11}, {6, 5, 3, 3}, {3, 6, 13, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 18, 21, 40}, {20, 18, 3, 3}, {2, 20, 19, 38}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
+  for (const auto &[element, rounded] : otherElements)
+    for (const ConvolutionShapes &shapes : all)
+      for (const KernelSource &source : convolutionKernels(shapes))
+        if (element != std::string("f64"))
+          checkKernel(inElement(source, element), rounded + rounding, "cpu-winograd");
+}
+
 TEST(Winograd, Square) { check(TransformShapes::square); }
 TEST(Winograd, Images) { check(TransformShapes::images); }
 TEST(Winograd, PaddingPerSide) { check(TransformShapes::paddingPerSide); }
