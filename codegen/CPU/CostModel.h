@@ -1,9 +1,8 @@
 //===- CostModel.h - how fast a processor runs register tiles -----------------------*- C++ -*-===//
 //
-// What generators know about a processor beyond its features: ports, latency, and from them the
-// cycles of a register tile; the way to memory. Everything comes from the target, never from the
-// machine that compiles, so that builds are reproducible. Seconds add up: a step on one core takes
-// the sum over its kernels, which bench/estimate/estimate.py compares with the clock.
+// What follows from a machine's record (codegen/Machine) and the vectors that code uses of it: the
+// cycles of a register tile, the way to memory. Seconds add up: a step on one core takes the sum
+// over its kernels, which bench/estimate/estimate.py compares with the clock.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_COSTMODEL_H
@@ -13,20 +12,14 @@
 
 namespace dlc::codegen {
 
-struct MachineModel {
+struct MachineModel : CpuMachine {
   int64_t elementBytes; ///< of what is computed: 4 for float32
   int64_t lanes;        ///< of a vector register
   int64_t vectorRegisters;
-  int64_t l1Bytes, l2Bytes; ///< data caches of one core
-  /// Of register tiles, as far as caches and the ends of loops let them run.
-  double cyclesPerSecond;
 
   explicit MachineModel(const CpuTarget &target, int64_t elementBytes = 4);
 };
 
-/// Enough tasks for any machine that trains on the CPU; more only repeat the packing of shared
-/// operands.
-constexpr int64_t wantedTasks = 64;
 /// Multiply-adds below which a task is not worth starting: some twenty microseconds.
 constexpr double smallestTask = 1 << 21;
 
@@ -36,7 +29,7 @@ int64_t maxTileRows(const MachineModel &machine, int64_t vectors);
 
 /// Cycles of one step of the micro-kernel's sum, `rows` broadcasts times `vectors` vectors: the
 /// narrowest of FMA ports, load ports, issue and latency.
-double cyclesPerStep(int64_t rows, int64_t vectors);
+double cyclesPerStep(const MachineModel &machine, int64_t rows, int64_t vectors);
 
 /// Estimated seconds of `cycles` of register tiles on one core.
 double tileSeconds(double cycles, const MachineModel &machine);

@@ -82,6 +82,7 @@ static llvm::Expected<CpuTarget> targetFor(StringRef cpu, const llvm::StringMap<
     target.vectorBytes = 64;
     target.vectorRegisters = 32;
   }
+  target.machine = CpuMachine::get(cpu, target.vectorBytes);
   llvm::SubtargetFeatures features;
   for (StringRef name : sortedNames(all))
     features.AddFeature(name, all.lookup(name));

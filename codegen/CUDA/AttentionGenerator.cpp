@@ -38,7 +38,8 @@ SmallVector<Candidate> AttentionGenerator::schedules(const KernelSpec &spec,
   candidate.inPlace = false;
   // Backward, both phases compute the scores.
   const double again = backward ? 2 * double(form.scores() * (form.depth + form.width)) : 0;
-  candidate.cost = gpuSeconds(spec.bytes(), double(spec.flops()) + again, candidate.phases.size());
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), double(spec.flops()) + again,
+                                                candidate.phases.size());
   return {candidate};
 }
 

@@ -42,13 +42,14 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
   if (auto scatter = dyn_cast_or_null<dl::ScatterAddOp>(spec.anchorOp())) {
     double looks = double(cast<RankedTensorType>(scatter.getIndex().getType()).getNumElements()) *
                    double(scatter.getY().getType().getNumElements());
-    candidate.cost = gpuSeconds(spec.bytes(), looks, candidate.phases.size());
+    candidate.cost = target.machine.kernelSeconds(spec.bytes(), looks, candidate.phases.size());
     return {candidate};
   }
   // Far behind every other generator.
   candidate.handicap = 1e-2f;
   candidate.cost =
-      candidate.handicap + gpuSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
+      candidate.handicap +
+      target.machine.kernelSeconds(spec.bytes(), 100.0 * spec.flops(), candidate.phases.size());
   return {candidate};
 }
 

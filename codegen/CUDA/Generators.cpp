@@ -65,16 +65,6 @@ std::string codegen::cudaRefusal(const KernelSpec &spec) {
   return "what is fused around it needs single elements";
 }
 
-double codegen::gpuSeconds(double bytes, double flops, unsigned launches) {
-  const double bytesPerSecond = 2e12, launch = 2e-6;
-  return launches * launch + std::max(bytes / bytesPerSecond, operationSeconds(flops));
-}
-
-double codegen::operationSeconds(double operations) {
-  const double operationsPerSecond = 1e13;
-  return operations / operationsPerSecond;
-}
-
 /// A multiprocessor loads a fourth of what it multiplies in the same time.
 static const double loadOperations = 4;
 

@@ -49,19 +49,12 @@ inline uint64_t blocksFor(int64_t elements, int64_t perBlock) {
   return std::max<int64_t>(1, llvm::divideCeil(elements, perBlock));
 }
 
-/// Estimated seconds of memory traffic and arithmetic on a GPU of this decade, launch included.
-double gpuSeconds(double bytes, double flops, unsigned launches);
-
 /// Operations that a thread spends on each element of an anchor's operand beside loading it: none
 /// where the operand stands in memory.
 double readingOperations(mlir::Value operand);
 /// The same on each element of the anchor's result, beside storing it: on what stands behind the
 /// anchor, and in front of reductions behind that.
 double finishingOperations(const KernelSpec &spec);
-/// Estimated seconds of operations that stand between others, whose kernel does not wait for
-/// memory.
-double operationSeconds(double operations);
-
 /// Bytes that the SIMT device needs to run a block.
 uint64_t simtScratchBytes(uint32_t threads);
 

@@ -11,7 +11,7 @@ namespace dlc::codegen {
 LibraryCall productCall(const ProductExtents &p, bool transposeA, bool transposeB, dlc_math math);
 
 /// Estimated seconds of a call that reads and writes its tensors once.
-double callSeconds(double flops, double bytes, dlc_math math);
+double callSeconds(double flops, double bytes, dlc_math math, const GpuMachine &machine);
 
 } // namespace dlc::codegen
 

@@ -74,12 +74,32 @@ private:
 // Time
 //===------------------------------------------------------------------------------------------===//
 
-// What cuBLASLt 13.1 and cuDNN 9.14 reach of an H100's 67 and 495 TFLOP/s in the layers of AlexNet,
-// VGG16 and ResNet-50: bench/results/2026-11-26-gpu-check-cuda-run2.jsonl.
-static const double strictRate = 4e13, tensorCoreRate = 2e14;
+double codegen::callSeconds(double flops, double bytes, dlc_math math, const GpuMachine &machine) {
+  return machine.kernelSeconds(bytes, 0, 1) + flops / (math == DLC_MATH_TF32
+                                                           ? machine.tensorCoreOperationsPerSecond
+                                                           : machine.libraryOperationsPerSecond);
+}
 
-double codegen::callSeconds(double flops, double bytes, dlc_math math) {
-  return gpuSeconds(bytes, 0, 1) + flops / (math == DLC_MATH_TF32 ? tensorCoreRate : strictRate);
+/// Of cuDNN.
+static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &g, dlc_math math,
+                              const GpuMachine &machine) {
+  const bool backward = op != DLC_CALL_CONVOLUTION, ofFilter = op == DLC_CALL_BACKWARD_FILTER;
+  // Tensor cores take channels by fours, and no engine without them knows images.
+  if (g.channels < 4)
+    return ofFilter ? machine.imageFilterOperationsPerSecond : machine.imageOperationsPerSecond;
+  if (math == DLC_MATH_TF32)
+    return machine.tensorCoreOperationsPerSecond;
+  if (!backward)
+    return machine.forwardOperationsPerSecond;
+  auto all = [&](int64_t dl::WindowAxis::*number) {
+    return llvm::all_of(g.axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
+  };
+  double rate =
+      all(&dl::WindowAxis::kernel)
+          ? (ofFilter ? machine.pointFilterOperationsPerSecond
+                      : machine.pointDataOperationsPerSecond)
+          : (ofFilter ? machine.filterOperationsPerSecond : machine.dataOperationsPerSecond);
+  return all(&dl::WindowAxis::stride) ? rate : rate / machine.strideSlowdown;
 }
 
 /// Of cuDNN.
@@ -101,7 +121,9 @@ static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &
 
 /// Of a launch that moves elements to the workspace or from there.
 static uint64_t movedBytes(int64_t elements) { return 2 * sizeof(float) * elements; }
-static double moveSeconds(int64_t elements) { return gpuSeconds(movedBytes(elements), 0, 1); }
+static double moveSeconds(int64_t elements, const GpuMachine &machine) {
+  return machine.kernelSeconds(movedBytes(elements), 0, 1);
+}
 
 //===------------------------------------------------------------------------------------------===//
 // Epilogues
@@ -287,11 +309,12 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
   candidate.parameters = !epilogue;
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
-  candidate.cost = callSeconds(2.0 * s.batch * s.m * s.n * s.k, spec.bytes(), target.math);
+  candidate.cost =
+      callSeconds(2.0 * s.batch * s.m * s.n * s.k, spec.bytes(), target.math, target.machine);
   if (!epilogue) {
     candidate.phases.push_back({blocksFor(s.batch * s.m * s.n, partsThreads), 0});
     candidate.phases.back().sideBytes = movedBytes(s.batch * s.m * s.n);
-    candidate.cost += moveSeconds(s.batch * s.m * s.n);
+    candidate.cost += moveSeconds(s.batch * s.m * s.n, target.machine);
   }
   return candidate;
 }
@@ -499,7 +522,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
     places.push_back(placeOf(library.arguments.back()));
     const uint64_t bytes = writtenOperandBytes(*tensor);
     candidate.phases.push_back(movingPhase(*tensor, bytes, comesInOrder(*tensor)));
-    candidate.cost += gpuSeconds(bytes, 0, 1);
+    candidate.cost += target.machine.kernelSeconds(bytes, 0, 1);
   }
   if (epilogue)
     for (unsigned buffer : epilogue->buffers)
@@ -509,12 +532,13 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   candidate.parameters = std::move(places);
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
-  candidate.cost += gpuSeconds(spec.bytes(), 0, 1) +
-                    c.geometry.flops() / convolutionRate(c.op, c.geometry, target.math);
+  candidate.cost +=
+      target.machine.kernelSeconds(spec.bytes(), 0, 1) +
+      c.geometry.flops() / convolutionRate(c.op, c.geometry, target.math, target.machine);
   if (!epilogue) {
     candidate.phases.push_back(
         movingPhase(c.result, movedBytes(c.result.elements()), leavesInOrder(spec, c.result)));
-    candidate.cost += moveSeconds(c.result.elements());
+    candidate.cost += moveSeconds(c.result.elements(), target.machine);
   }
   return candidate;
 }

@@ -35,7 +35,7 @@ SmallVector<Candidate> MapGenerator::schedules(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "map";
   candidate.phases.push_back({blocksFor(elementsOf(spec), 4 * threads), 0});
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
 

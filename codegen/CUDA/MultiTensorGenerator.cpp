@@ -80,7 +80,8 @@ SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
         std::max<int64_t>(pieces, 1) * op.getSums() * program::elementBytes(totalType(op));
     candidate.phases.back().sideBytes = candidate.workspaceBytes;
   }
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
+  candidate.cost =
+      target.machine.kernelSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};
 }
 

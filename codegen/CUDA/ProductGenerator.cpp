@@ -97,7 +97,7 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     return {};
   SmallVector<Candidate> all;
   for (auto [number, tile] : llvm::enumerate(productTiles())) {
-    const int64_t split = tile.splitOf(*p);
+    const int64_t split = tile.splitOf(*p, target.machine);
     const std::optional<PartialTotals> totals = totalsOf(spec, *p, tile, split);
     if (totals && split == 1 && !fitsShared(spec, tile))
       continue;
@@ -119,9 +119,10 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     }
     const double operations =
         readingOperations(*p, tile) + finishing * double(p->batch * p->m * p->n);
-    candidate.cost =
-        tile.seconds(*p, split) + operationSeconds(operations) +
-        gpuSeconds(spec.bytes() + 2 * candidate.workspaceBytes, 0, candidate.phases.size());
+    candidate.cost = tile.seconds(*p, split, target.machine) +
+                     target.machine.operationSeconds(operations) +
+                     target.machine.kernelSeconds(spec.bytes() + 2 * candidate.workspaceBytes, 0,
+                                                  candidate.phases.size());
     all.push_back(std::move(candidate));
   }
   return all;

@@ -4,8 +4,6 @@
 
 using namespace dlc::codegen;
 
-static const int64_t multiprocessors = 132;
-
 llvm::ArrayRef<ProductTile> dlc::codegen::productTiles() {
   static const ProductTile tiles[] = {{64, 64, 16, 8, 4}, {32, 64, 16, 8, 4}, {64, 32, 16, 8, 4},
                                       {32, 32, 16, 4, 4}, {16, 64, 16, 4, 4}, {64, 16, 16, 4, 4}};
@@ -16,22 +14,23 @@ int64_t ProductTile::blocksOf(const ProductExtents &p) const {
   return p.batch * llvm::divideCeil(p.m, m) * llvm::divideCeil(p.n, n);
 }
 
-int64_t ProductTile::splitOf(const ProductExtents &p) const {
+int64_t ProductTile::splitOf(const ProductExtents &p, const GpuMachine &machine) const {
   const int64_t leastK = 128;
-  int64_t wanted = 2 * multiprocessors / blocksOf(p);
+  int64_t wanted = 2 * machine.multiprocessors / blocksOf(p);
   int64_t split = std::clamp<int64_t>(p.k / leastK, 1, std::max<int64_t>(1, wanted));
   // As the skeleton cuts: whole tiles of k, no part empty.
   int64_t part = llvm::alignTo(llvm::divideCeil(std::max<int64_t>(p.k, 1), split), k);
   return llvm::divideCeil(std::max<int64_t>(p.k, 1), part);
 }
 
-double ProductTile::seconds(const ProductExtents &p, int64_t split) const {
+double ProductTile::seconds(const ProductExtents &p, int64_t split,
+                            const GpuMachine &machine) const {
   // What the blocks multiply, padding of tiles included, spread over the multiprocessors; small
   // tiles read more for each product.
-  double waves = std::max(1.0, double(blocksOf(p) * split) / multiprocessors);
+  double waves = std::max(1.0, double(blocksOf(p) * split) / double(machine.multiprocessors));
   double work = 2.0 * m * n * llvm::divideCeil(p.k, split);
   double reads = 1 + 16.0 / m + 16.0 / n;
-  return waves * work * reads / 6e10;
+  return waves * work * reads / machine.tileOperationsPerSecond;
 }
 
 std::string ProductTile::text(int64_t split) const {

@@ -18,9 +18,9 @@ struct ProductTile {
   uint32_t threads() const { return (m / tm) * (n / tn); }
   int64_t blocksOf(const ProductExtents &p) const;
   /// How many blocks should share a tile's k, so that the GPU is full.
-  int64_t splitOf(const ProductExtents &p) const;
+  int64_t splitOf(const ProductExtents &p, const GpuMachine &machine) const;
   /// Estimated seconds of the multiplications; launches and the way to memory are not in it.
-  double seconds(const ProductExtents &p, int64_t split) const;
+  double seconds(const ProductExtents &p, int64_t split, const GpuMachine &machine) const;
   /// "tile 64x32x16 split 2"
   std::string text(int64_t split) const;
   /// TILE_M and the others that the skeleton asks for.

@@ -66,7 +66,8 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   candidate.phases.push_back({uint64_t(blocks * parts), 0});
   if (parts > 1)
     PartialTotals(spec, kept, parts, *element).schedule(candidate);
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
+  candidate.cost =
+      target.machine.kernelSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
   return {candidate};
 }
 

@@ -81,7 +81,7 @@ SmallVector<Candidate> RowPassesGenerator::schedules(const KernelSpec &spec,
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
     if (isOfElements(spec, *shape, number) && spec.passOf(spec.result(number)) != last)
       candidate.inPlace = false;
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
 

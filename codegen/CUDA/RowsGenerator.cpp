@@ -65,7 +65,7 @@ SmallVector<Candidate> SumRowsGenerator::schedules(const KernelSpec &spec,
   candidate.phases.front().sideBytes = 2 * candidate.workspaceBytes;
   candidate.inPlace = false;
   const double looks = double(op.getCount()) * double(op.getCount());
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops() + 4 * looks, 2);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops() + 4 * looks, 2);
   return {candidate};
 }
 
@@ -115,7 +115,7 @@ SmallVector<Candidate> UpdateRowsGenerator::schedules(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "update_rows";
   candidate.phases = {{uint64_t(op.getCount()), 0}};
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
 

@@ -41,7 +41,7 @@ SmallVector<Candidate> SlidingSumGenerator::schedules(const KernelSpec &spec,
   candidate.schedule = "sliding sum";
   const int64_t pieces = llvm::divideCeil(extent, pieceOf(op));
   candidate.phases.push_back({blocksFor(outer * pieces * inner, threads), 0});
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
 

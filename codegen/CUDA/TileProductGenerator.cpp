@@ -86,7 +86,8 @@ static double readOperations(const dl::ConvolutionForm &form, const TiledConvolu
   llvm_unreachable("all directions are listed");
 }
 
-double TiledConvolution::transformSeconds(const KernelSpec &spec, int64_t split) const {
+double TiledConvolution::transformSeconds(const KernelSpec &spec, int64_t split,
+                                          const GpuMachine &machine) const {
   const double operandFlops = double(left.places()) * numbers.leftFlops +
                               double(right.places()) * numbers.rightFlops +
                               readOperations(dl::ConvolutionForm::get(spec.anchorOp()), *this);
@@ -95,8 +96,8 @@ double TiledConvolution::transformSeconds(const KernelSpec &spec, int64_t split)
   auto result = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());
   const double resultFlops = double(product.m * product.n) * numbers.resultFlops +
                              double(result.getNumElements()) * finishing;
-  return gpuSeconds(operandBytes(spec, *this), operandFlops, 1) +
-         gpuSeconds(resultBytes(spec, *this, split), resultFlops, 1);
+  return machine.kernelSeconds(operandBytes(spec, *this), operandFlops, 1) +
+         machine.kernelSeconds(resultBytes(spec, *this, split), resultFlops, 1);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -124,8 +125,8 @@ std::string TileProductGenerator::refusal(const KernelSpec &spec, const CudaTarg
 
 /// The two launches, and between them a phase for the product.
 Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
-                                                   const TiledConvolution &tiled,
-                                                   int64_t split) const {
+                                                   const TiledConvolution &tiled, int64_t split,
+                                                   const GpuMachine &machine) const {
   const TileNumbers &numbers = tiled.numbers;
   auto moving = [](uint64_t tasks, uint64_t bytes) {
     Phase phase{tasks, 0};
@@ -143,27 +144,28 @@ Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
                       Phase(),
                       moving(blocksFor(tiled.product.m * tiled.product.n, numbers.lanes),
                              resultBytes(spec, tiled, split))};
-  candidate.cost = tiled.transformSeconds(spec, split);
+  candidate.cost = tiled.transformSeconds(spec, split, machine);
   if (std::optional<PartialTotals> totals = totalsOf(spec, tiled)) {
     candidate.phases.back().tasks = totals->blocks();
     totals->schedule(candidate);
-    candidate.cost += gpuSeconds(2.0 * candidate.phases.back().sideBytes, 0, 1);
+    candidate.cost += machine.kernelSeconds(2.0 * candidate.phases.back().sideBytes, 0, 1);
   }
   return candidate;
 }
 
 /// With the tiles of gemm.cuh that are estimated to be the fastest.
-Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec,
-                                            const TiledConvolution &tiled) const {
+Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled,
+                                            const GpuMachine &machine) const {
   const ProductExtents &p = tiled.product;
   auto seconds = [&](const ProductTile &tile) {
-    const int64_t split = tile.splitOf(p);
-    return tile.seconds(p, split) + gpuSeconds(sizeof(float) * tiled.end(split), 0, 1);
+    const int64_t split = tile.splitOf(p, machine);
+    return tile.seconds(p, split, machine) +
+           machine.kernelSeconds(sizeof(float) * tiled.end(split), 0, 1);
   };
   const ProductTile &tile =
       *llvm::min_element(productTiles(), [&](auto &a, auto &b) { return seconds(a) < seconds(b); });
-  const int64_t split = tile.splitOf(p);
-  Candidate candidate = scheduleTransforms(spec, tiled, split);
+  const int64_t split = tile.splitOf(p, machine);
+  Candidate candidate = scheduleTransforms(spec, tiled, split, machine);
   candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, split,
                                            &tile - productTiles().data()};
   candidate.schedule += ", product " + tile.text(split);
@@ -173,8 +175,9 @@ Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec,
 }
 
 /// So many that cuBLASLt's tiles, of 128 x 64 at their best, go round a GPU twice.
-int64_t TileProductGenerator::partsOfK(const TiledConvolution &tiled) const {
-  const int64_t blocks = 2 * 132, leastK = 512;
+int64_t TileProductGenerator::partsOfK(const TiledConvolution &tiled,
+                                       const GpuMachine &machine) const {
+  const int64_t blocks = 2 * machine.multiprocessors, leastK = 512;
   if (tiled.direction != Direction::BackwardFilter || !dividesK())
     return 1;
   const ProductExtents &p = tiled.product;
@@ -189,7 +192,7 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
   ProductExtents p = tiled.product;
   p.batch *= parts;
   p.k /= parts;
-  Candidate candidate = scheduleTransforms(spec, tiled, parts);
+  Candidate candidate = scheduleTransforms(spec, tiled, parts, target.machine);
   const bool alongK = tiled.direction == Direction::BackwardFilter;
   const dlc_math math = productMath(target);
   LibraryCall library = productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, math);
@@ -208,8 +211,8 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
   if (parts > 1)
     candidate.schedule += " in " + std::to_string(parts) + " parts of k";
   candidate.phases[1] = {1, 0, 0, std::make_shared<LibraryCall>(library)};
-  candidate.cost +=
-      callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(parts), math);
+  candidate.cost += callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(parts),
+                                math, target.machine);
   return candidate;
 }
 
@@ -228,12 +231,12 @@ SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
       continue;
     const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
     const int64_t more = totals ? totals->elements() : 0;
-    Candidate own = scheduleOwn(spec, tiled);
+    Candidate own = scheduleOwn(spec, tiled, target.machine);
     if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger(), more))
       all.push_back(std::move(own));
     if (target.gemm != Provider::Library)
       continue;
-    const int64_t parts = partsOfK(tiled);
+    const int64_t parts = partsOfK(tiled, target.machine);
     const TiledConvolution divided(form, numbers, parts);
     if (divided.fitsWorkspace(parts, more))
       all.push_back(scheduleLibrary(spec, target, divided, parts));

@@ -57,7 +57,7 @@ struct TiledConvolution {
   /// Tiles or filters of a channel of the result.
   int64_t resultsOfChannel() const { return batch * tilesHigh * tilesWide; }
   /// Estimated seconds of the transforms.
-  double transformSeconds(const KernelSpec &spec, int64_t split) const;
+  double transformSeconds(const KernelSpec &spec, int64_t split, const GpuMachine &machine) const;
 
   static int64_t aligned(int64_t elements) {
     return llvm::alignTo(elements, DLC_ALIGNMENT / sizeof(float));
@@ -111,10 +111,11 @@ protected:
 
 private:
   std::string refusal(const dl::ConvolutionForm &form, const CudaTarget &target) const;
-  int64_t partsOfK(const TiledConvolution &tiled) const;
-  Candidate scheduleTransforms(const KernelSpec &spec, const TiledConvolution &tiled,
-                               int64_t split) const;
-  Candidate scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled) const;
+  int64_t partsOfK(const TiledConvolution &tiled, const GpuMachine &machine) const;
+  Candidate scheduleTransforms(const KernelSpec &spec, const TiledConvolution &tiled, int64_t split,
+                               const GpuMachine &machine) const;
+  Candidate scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled,
+                        const GpuMachine &machine) const;
   Candidate scheduleLibrary(const KernelSpec &spec, const CudaTarget &target,
                             const TiledConvolution &tiled, int64_t parts) const;
 

@@ -67,7 +67,7 @@ SmallVector<Candidate> TransposeGenerator::schedules(const KernelSpec &spec,
       {uint64_t(product(turn.batchShape()) * llvm::divideCeil(turn.shape[turn.m], 32) *
                 llvm::divideCeil(turn.shape[turn.n], 32)),
        0});
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
 

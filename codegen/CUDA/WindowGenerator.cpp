@@ -28,7 +28,7 @@ SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
   Candidate candidate;
   candidate.schedule = "window";
   candidate.phases.push_back({blocksFor(type.getNumElements(), threads * perThread), 0});
-  candidate.cost = gpuSeconds(spec.bytes(), spec.flops(), 1);
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), spec.flops(), 1);
   return {candidate};
 }
 

@@ -11,6 +11,7 @@
 #define DLC_CODEGEN_KERNEL_KERNELGENERATOR_H
 
 #include "codegen/Kernel/KernelSpec.h"
+#include "codegen/Machine/Machine.h"
 #include "dlc/abi.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -36,14 +37,14 @@ inline bool isForced(ImageLayout layout) {
   return layout == ImageLayout::Blocks || layout == ImageLayout::ChannelsLast;
 }
 
-/// The CPU to generate for. Sizes in bytes, per core.
+/// The CPU to generate for.
 struct CpuTarget {
   std::string cpu;           ///< LLVM's name
   std::string features;      ///< LLVM's feature string
   uint64_t required = 0;     ///< bit set of dlc_cpu_feature that the code needs
   unsigned vectorBytes = 32; ///< width of the vectors to use: 32 (AVX2) or 64 (AVX-512)
   unsigned vectorRegisters = 16;
-  uint64_t l1 = 32 << 10, l2 = 1 << 20, l3 = 8 << 20;
+  CpuMachine machine; ///< how fast it is
   /// For each convolution that it can run and that asks for none itself.
   ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Heuristic;
   ImageLayout layout = ImageLayout::Heuristic;
@@ -72,6 +73,7 @@ struct CudaTarget {
   /// 80 for sm_80: a cubin each, and PTX for the lowest; ascending. May be empty with `simt`.
   llvm::SmallVector<unsigned> architectures;
   bool simt = false; ///< the kernels once more as native code, for the SIMT device
+  GpuMachine machine;
   Provider gemm = Provider::Library, convolution = Provider::Faster;
   /// What libraries may do to their operands. Our own kernels always compute in float32.
   dlc_math math = DLC_MATH_STRICT;

@@ -246,9 +246,10 @@ bool TargetCandidates::computesImage(dl::AnchorOp) { return true; }
 /// Of products' large results: one kernel that goes through all variables, one behind the other,
 /// does so at twice the speed of many, which is more than a gradient costs that is small.
 bool TargetCandidates::takesUpdates(dl::AnchorOp anchor) {
-  const int64_t large = 8 << 20; // bytes
-  return std::holds_alternative<CpuTarget>(target) && anchor.getAnchor() == dl::Anchor::Gemm &&
-         program::storageBytes(cast<RankedTensorType>(anchor->getResult(0).getType())) >= large;
+  auto *cpu = std::get_if<CpuTarget>(&target);
+  return cpu && anchor.getAnchor() == dl::Anchor::Gemm &&
+         program::storageBytes(cast<RankedTensorType>(anchor->getResult(0).getType())) >=
+             cpu->machine.lastCacheBytes();
 }
 
 /// On the CPU convolutions and poolings read each element many times, and their kernels know one
@@ -265,8 +266,8 @@ bool TargetCandidates::convertsItself(dl::FusedOp region) {
 
 double TargetCandidates::conversionSeconds(RankedTensorType type, program::LayoutAttr from,
                                            program::LayoutAttr to) {
-  if (std::holds_alternative<CudaTarget>(target))
-    return gpuSeconds(2.0 * program::storageBytes(type), 0, 1);
+  if (auto *cuda = std::get_if<CudaTarget>(&target))
+    return cuda->machine.kernelSeconds(2.0 * program::storageBytes(type), 0, 1);
   auto [known, isNew] = conversions.try_emplace(
       {type.getAsOpaquePointer(), from.getAsOpaquePointer(), to.getAsOpaquePointer()}, 0);
   if (!isNew)

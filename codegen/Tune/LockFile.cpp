@@ -39,8 +39,10 @@ std::string describeTarget(const Target &target) {
   if (!cpu)
     return targetName(target) +
            (std::get<CudaTarget>(target).math == DLC_MATH_TF32 ? ", TF32" : "");
+  const CpuMachine &machine = cpu->machine;
   return llvm::formatv("{0}, vectors of {1} bytes, caches of {2}, {3} and {4} KiB", cpu->cpu,
-                       cpu->vectorBytes, cpu->l1 >> 10, cpu->l2 >> 10, cpu->l3 >> 10);
+                       cpu->vectorBytes, machine.l1Bytes >> 10, machine.l2Bytes >> 10,
+                       machine.lastCacheBytes() >> 10);
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -39,8 +39,8 @@ static double cyclesPerProduct(const dl::AttentionForm &form, const MachineModel
   auto padded = [](int64_t size, int64_t to) { return double(roundUp(size, to)) / double(size); };
   const int64_t columns = vectors * machine.lanes;
   double wide = (padded(form.depth, columns) + padded(form.width, columns)) / 2;
-  return cyclesPerStep(rows, vectors) / double(rows * columns) * wide * padded(form.keys, columns) *
-         padded(form.queries, rows);
+  return cyclesPerStep(machine, rows, vectors) / double(rows * columns) * wide *
+         padded(form.keys, columns) * padded(form.queries, rows);
 }
 
 /// Blocks as large as `most` at most, in equal parts.
@@ -61,7 +61,7 @@ static AttentionSchedule chooseSchedule(const dl::AttentionForm &form, const Cpu
         best.rows = rows, best.vectors = vectors;
   best.queryBlock = blockOf(form.queries, mostQueries, best.rows);
   best.keyBlock = blockOf(form.keys, mostKeys, best.vectors * machine.lanes);
-  best.split = backward && form.heads < wantedTasks / 4 &&
+  best.split = backward && form.heads < machine.wantedTasks() / 4 &&
                ceilDiv(form.queries, best.queryBlock) * ceilDiv(form.keys, best.keyBlock) > 1;
   return best;
 }

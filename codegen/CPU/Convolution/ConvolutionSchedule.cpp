@@ -63,7 +63,7 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
     double steps = double(g.sourceChannels * g.taps(phase));
     double parts = std::ceil(steps * double(m.elementBytes * width) / double(mostPanelBytes(m, s)));
     cycles += tilesOf(g, s, phase) * panels *
-              (steps * cyclesPerStep(rows, s.vectors) + overhead + (parts - 1) * perPart);
+              (steps * cyclesPerStep(m, rows, s.vectors) + overhead + (parts - 1) * perPart);
   }
   return cycles;
 }
@@ -89,9 +89,9 @@ double codegen::sourceCycles(const DataGeometry &g, const MachineModel &m, const
   // A tile reads the lines of a channel one after the other, and jumps to the next channel's: as
   // far as pages go, the processor does not see it coming. Measured on pointwise convolutions of
   // images of 7x7 to 56x56.
-  const double mostCycles = 2.4, pageBytes = 2048;
+  const double pageBytes = 2048;
   const double cycles =
-      mostCycles * std::min(1.0, double(m.elementBytes * DataBlock(g, s).plane()) / pageBytes);
+      m.jumpCycles * std::min(1.0, double(m.elementBytes * DataBlock(g, s).plane()) / pageBytes);
   double lines = 0;
   for (int64_t phase = 0; phase < g.phases(); ++phase) {
     int64_t rowsOfTaps = 1;
@@ -211,7 +211,7 @@ static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, cons
     return g.batch * bands * g.filterElements() < ceilDiv(panels, s.panels) * g.sourceElements() &&
            (s.bandRows > 1 || s.bandCols > 1);
   };
-  while (tasks() < wantedTasks && taskWork() > 2 * smallestTask) {
+  while (tasks() < m.wantedTasks() && taskWork() > 2 * smallestTask) {
     if (s.panels > 1 && (s.packsInTask || !bandsFirst()))
       s.panels = ceilDiv(s.panels, 2);
     else if (s.packsInTask)
@@ -284,7 +284,7 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
   const double waiting = p.xBlock > 1 && !s.inPlace ? 0.5 * double(s.boxRows * s.boxCols) : 0;
   const double ofCall = s.inPlace ? 10 + 0.5 * double(s.boxSize() * s.vectors)
                                   : 30 + 3 * double(s.boxSize() * s.vectors);
-  return tiles * (pixels * (cyclesPerStep(s.boxSize(), s.vectors) + waiting) + calls * ofCall);
+  return tiles * (pixels * (cyclesPerStep(m, s.boxSize(), s.vectors) + waiting) + calls * ofCall);
 }
 
 double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel &m,
@@ -383,7 +383,7 @@ static void splitTask(const ConvolutionProblem &p, const MachineModel &m, Filter
   auto work = [&] {
     return pixels / double(s.splits) * double(s.panels * s.vectors * m.lanes * s.channels) * taps;
   };
-  while (tasks() < wantedTasks && work() > 2 * smallestTask && !isSmallest(p, s)) {
+  while (tasks() < m.wantedTasks() && work() > 2 * smallestTask && !isSmallest(p, s)) {
     const FilterSchedule next = halfTask(p, m, s);
     if (tasks() >= fewTasks && filterCopyCycles(p, m, next) > filterCycles(p, m, s) / 8)
       break;
@@ -431,7 +431,7 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   const int64_t bands = filterBands(p, s);
   const int64_t mostSplits =
       std::min(bands, p.imageBytes() / ((s.inPlace ? 4 : 2) * p.filterBytes()));
-  s.splits = std::clamp<int64_t>(wantedTasks / std::max<int64_t>(1, grid), 1,
+  s.splits = std::clamp<int64_t>(m.wantedTasks() / std::max<int64_t>(1, grid), 1,
                                  std::max<int64_t>(1, mostSplits));
   // Every part has a band, and as many as the others but for the last.
   int64_t ofPart = ceilDiv(bands, s.splits);

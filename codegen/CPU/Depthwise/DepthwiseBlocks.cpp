@@ -101,7 +101,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
     return double(m.lanes * plan.taps()) * double(s.bandRows * g.rowPhases() * g.target[2]);
   };
   while (s.bandRows > 1 && (m.elementBytes * plan().copyElements() > m.l2Bytes / 2 ||
-                            (plan().tasks() < wantedTasks && work(plan()) > 2 * smallestTask)))
+                            (plan().tasks() < m.wantedTasks() && work(plan()) > 2 * smallestTask)))
     s.bandRows = ceilDiv(s.bandRows, 2);
   return s;
 }

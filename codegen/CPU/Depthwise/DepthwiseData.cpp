@@ -125,9 +125,10 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
     return double(s.units * m.lanes * plan.taps()) *
            double(s.bandRows * g.rowPhases() * g.target[2]);
   };
-  while (plan().tasks() < wantedTasks && work(plan()) > 2 * smallestTask && s.bandRows > s.tileRows)
+  while (plan().tasks() < m.wantedTasks() && work(plan()) > 2 * smallestTask &&
+         s.bandRows > s.tileRows)
     s.bandRows = roundUp(ceilDiv(s.bandRows, 2), s.tileRows);
-  while (plan().tasks() > 2 * wantedTasks && work(plan()) < smallestTask)
+  while (plan().tasks() > 2 * m.wantedTasks() && work(plan()) < smallestTask)
     s.units *= 2;
   return s;
 }

@@ -83,7 +83,7 @@ static DepthwiseSchedule chooseSchedule(const ConvolutionProblem &p, const Machi
   auto plan = [&] { return FilterPlan(p, s, m.lanes); };
   while (m.elementBytes * plan().scratchElements() > m.l2Bytes / 2 && s.bandRows > 1)
     s.bandRows = ceilDiv(s.bandRows, 2);
-  s.splits = std::clamp<int64_t>(wantedTasks / plan().vectors(), 1, p.batch);
+  s.splits = std::clamp<int64_t>(m.wantedTasks() / plan().vectors(), 1, p.batch);
   const double work = double(p.batch * m.lanes * plan().taps() * p.output[1] * p.output[2]);
   s.splits = std::clamp<int64_t>(int64_t(work / smallestTask), 1, s.splits);
   s.splits = ceilDiv(p.batch, ceilDiv(p.batch, s.splits)); // every part has an image

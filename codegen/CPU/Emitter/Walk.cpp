@@ -67,8 +67,8 @@ double codegen::operandWeight(Value operand) {
 }
 
 double codegen::orderedSeconds(const KernelSpec &spec, double operations, const CpuTarget &target) {
-  const double operationsPerSecond = 50e9;
-  return std::max(operations / operationsPerSecond, memorySeconds(double(spec.bytes()), target));
+  return std::max(operations / target.machine.vectorOperationsPerSecond,
+                  memorySeconds(double(spec.bytes()), target));
 }
 
 /// Whether elements along the last axis follow each other in memory.
@@ -83,7 +83,7 @@ static bool hasLines(RankedTensorType type) {
 /// row-major ones. Measured on Zen 5 on 0.8 to 77 MB beside a batch norm's sums, which take 23 and
 /// 8 GB/s longer; the same tensors are converted by TransposeGenerator at 55 and 16 GB/s.
 static double gatherSeconds(const KernelSpec &spec, const CpuTarget &target) {
-  const double fromNear = 23e9, fromFar = 8.5e9, single = 1.2e9;
+  const CpuMachine &machine = target.machine;
   double bytes = 0, scattered = 0;
   for (auto op : spec.block().getOps<dl::TransposeOp>())
     if (!op.getOrder().empty() && op.getOrder().back() + 1 != int64_t(op.getOrder().size()))
@@ -93,8 +93,9 @@ static double gatherSeconds(const KernelSpec &spec, const CpuTarget &target) {
     scattered += hasLines(op.getX().getType()) && hasLines(op.getType())
                      ? 0
                      : double(program::storageBytes(op.getType()));
-  return bytes / (4 * spec.bytes() <= uint64_t(target.l3) ? fromNear : fromFar) +
-         scattered / single;
+  const bool isNear = 4 * spec.bytes() <= uint64_t(machine.lastCacheBytes());
+  return bytes / (isNear ? machine.gatherL3BytesPerSecond : machine.gatherBytesPerSecond) +
+         scattered / machine.elementBytesPerSecond;
 }
 
 double codegen::walkSeconds(const KernelSpec &spec, double operations, const CpuTarget &target) {
@@ -114,7 +115,7 @@ WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &
   // A task should be worth some ten microseconds, and there should be enough of them for many
   // cores.
   const double grain = 32768;
-  const int64_t maxTasks = 128;
+  const int64_t maxTasks = 2 * target.machine.wantedTasks();
   WalkPlan plan;
   plan.space.assign(space.begin(), space.end());
   int64_t lanes = target.vectorBytes / bytes, inner = plan.inner(), outer = plan.outer();

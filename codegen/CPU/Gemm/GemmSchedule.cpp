@@ -49,8 +49,8 @@ static double tileCycles(const GemmProblem &p, const MachineModel &m, const Gemm
   double tiles = double(p.batch * ceilDiv(p.m, s.rows) * ceilDiv(p.n, s.vectors * m.lanes));
   double perBlock = 20 + 1.5 * double(s.rows * s.vectors);
   // A panel of b comes partly from L2.
-  double waiting = 0.25 * double(s.vectors * m.lanes) / double(p.element.line());
-  return tiles * (double(p.sumLength()) * (cyclesPerStep(s.rows, s.vectors) + waiting) +
+  double waiting = m.l2LineCycles * double(s.vectors * m.lanes) / double(p.element.line());
+  return tiles * (double(p.sumLength()) * (cyclesPerStep(m, s.rows, s.vectors) + waiting) +
                   perBlock * double(p.blocks(s.depth)));
 }
 
@@ -85,10 +85,10 @@ static double elementCycles(const GemmProblem &p, Operand operand, int64_t lanes
 
 /// Cycles in which all tasks pack their operands: a is packed once for each chunk of panels, b once
 /// for each chunk of tiles. What is packed whole only comes from the last cache as often.
-static double packingCycles(const GemmProblem &p, const GemmLayout &layout, const GemmSchedule &s) {
-  const double arriving = 0.1; // cycles an element
+static double packingCycles(const GemmProblem &p, const GemmLayout &layout, const GemmSchedule &s,
+                            const MachineModel &m) {
   auto cycles = [&](Operand operand) {
-    return s.packed == operand ? arriving : elementCycles(p, operand, layout.lanes);
+    return s.packed == operand ? m.l3ElementCycles : elementCycles(p, operand, layout.lanes);
   };
   const double perStep = cycles(Operand::A) * double(p.m * ceilDiv(layout.panels, s.panels)) +
                          cycles(Operand::B) * double(p.n * ceilDiv(layout.tiles, s.tiles));
@@ -97,7 +97,8 @@ static double packingCycles(const GemmProblem &p, const GemmLayout &layout, cons
 
 /// Halves the task until there are enough of them, the way that adds less packing; a product that
 /// is large stops when packing is no longer cheap beside the work.
-static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSchedule &s) {
+static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSchedule &s,
+                       const MachineModel &m) {
   auto tasks = [&](const GemmSchedule &s) {
     return p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   };
@@ -108,8 +109,8 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
     return std::max(rows * columns, perElement * (rows + columns)) * double(p.sumLength());
   };
   const bool small = double(p.batch) * double(p.m) * double(p.n) * double(p.sumLength()) <
-                     wantedTasks * smallestTask;
-  while (tasks(s) < wantedTasks && work() > 2 * smallestTask) {
+                     double(m.wantedTasks()) * smallestTask;
+  while (tasks(s) < m.wantedTasks() && work() > 2 * smallestTask) {
     GemmSchedule fewerPanels = s, fewerTiles = s;
     fewerPanels.panels = ceilDiv(s.panels, 2);
     fewerTiles.tiles = ceilDiv(s.tiles, 2);
@@ -117,8 +118,8 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
     const bool mayTiles = s.tiles > 1 && (small || s.tiles * s.rows > keptRows);
     if (!mayPanels && !mayTiles)
       break;
-    const bool panels = mayPanels && (!mayTiles || packingCycles(p, layout, fewerPanels) <
-                                                       packingCycles(p, layout, fewerTiles));
+    const bool panels = mayPanels && (!mayTiles || packingCycles(p, layout, fewerPanels, m) <
+                                                       packingCycles(p, layout, fewerTiles, m));
     s = panels ? fewerPanels : fewerTiles;
   }
   // A long sum over a small result is the only parallelism left. The workspace of what is packed
@@ -126,8 +127,8 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
   if (s.packed != Operand::None)
     return;
   const int64_t blocks = p.blocks(s.depth), blocksOfPart = 4;
-  if (tasks(s) < wantedTasks / 4 && work() > 2 * smallestTask && blocks >= 2 * blocksOfPart) {
-    int64_t parts = std::min(ceilDiv(wantedTasks, tasks(s)), blocks / blocksOfPart);
+  if (tasks(s) < m.wantedTasks() / 4 && work() > 2 * smallestTask && blocks >= 2 * blocksOfPart) {
+    int64_t parts = std::min(ceilDiv(m.wantedTasks(), tasks(s)), blocks / blocksOfPart);
     s.splits = ceilDiv(blocks, ceilDiv(blocks, parts)); // every part has a block
   }
 }
@@ -137,7 +138,7 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
   GemmLayout layout(p, s, m.lanes);
   s.tiles = layout.tiles;
   s.panels = std::min(layout.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
-  chooseGrid(p, layout, s);
+  chooseGrid(p, layout, s, m);
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
   const int64_t fitting =
       std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.tileElements));
@@ -194,7 +195,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   // tileSeconds leaves room for packing, which is counted on its own here.
   const double withoutPacking = 0.85;
   candidate.cost +=
-      tileSeconds(withoutPacking * tileCycles(p, m, s) + packingCycles(p, layout, s), m);
+      tileSeconds(withoutPacking * tileCycles(p, m, s) + packingCycles(p, layout, s, m), m);
   candidate.parameters = s.toJSON();
   return candidate;
 }

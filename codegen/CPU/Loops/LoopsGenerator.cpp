@@ -57,10 +57,10 @@ SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
     candidate.phases.push_back({planOf(spec, number).tasks(), 0});
   // Far behind every other generator.
-  const double operationsPerSecond = 1e8;
   candidate.isSlow = true;
   candidate.handicap = 1e-3f;
-  candidate.cost = candidate.handicap + double(spec.flops() + spec.bytes()) / operationsPerSecond;
+  candidate.cost = candidate.handicap +
+                   double(spec.flops() + spec.bytes()) / target.machine.scalarOperationsPerSecond;
   return {candidate};
 }
 

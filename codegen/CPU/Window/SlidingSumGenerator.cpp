@@ -67,7 +67,7 @@ std::optional<SlidingPlan> SlidingPlan::get(const KernelSpec &spec, const CpuTar
   // Single elements suit every index space.
   if (auto refined = refineIndexSpace(spec, roots, space); succeeded(refined) && *refined == space)
     plan.walk.width = plan.tasks.width;
-  const int64_t wanted = 256 << 10, mostVectors = 8, width = plan.tasks.width;
+  const int64_t wanted = target.machine.l2Bytes / 4, mostVectors = 8, width = plan.tasks.width;
   const int64_t vectorBytes = extent * width * plan.element.bytes();
   const int64_t vectors = std::clamp<int64_t>(wanted / vectorBytes, 1, mostVectors);
   plan.strip = width * std::min<int64_t>(vectors, llvm::divideCeil(inner, width));

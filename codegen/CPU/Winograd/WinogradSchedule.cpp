@@ -89,7 +89,8 @@ struct TransformCosts {
     // The numbers of a tile stand in a matrix each, so each has a line and a page of its own: more
     // of them than L1 has lines come from far away. Measured on transforms of 32x18 and 32x32.
     const int64_t numbers = z.points * z.parts;
-    const double waiting = 30 * (4 * lineElements * numbers > m.l1Bytes ? double(numbers) : 0);
+    const double waiting =
+        m.conflictCycles * (4 * lineElements * numbers > m.l1Bytes ? double(numbers) : 0);
     source = waiting + transform->cyclesToPoints(TileTransform::Side::Source);
     target = waiting + transform->cyclesToPixels(TileTransform::Side::Target);
     filter = waiting + transform->cyclesToPoints(TileTransform::Side::Filter);
@@ -117,6 +118,7 @@ static double pixelsRead(const ConvolutionProblem &p, const WinogradSizes &z) {
 /// Seconds of a schedule whose sizes are `z`.
 static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
                         const WinogradSizes &z, const TransformCosts &costs) {
+  const MachineModel machine(target);
   const WinogradSchedule &s = z.schedule;
   const bool filter = p.direction == Direction::BackwardFilter;
   // A complex product is four real ones, two for each part of the result.
@@ -124,7 +126,7 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double tiles = filter ? double(z.sourceVectors * z.lanes / s.rows) : double(z.tilePanels());
   const double perCall = 30 + 3 * double(s.rows * s.vectors);
   const double products = double(z.blocks * z.points * z.targetPanels) * tiles *
-                          (steps * cyclesPerStep(s.rows, s.vectors) + perCall);
+                          (steps * cyclesPerStep(machine, s.rows, s.vectors) + perCall);
   double cycles = products;
   // Each task transforms the tiles that it needs; segments are transposed on their way.
   auto segment = [&](int64_t rows, int64_t pitch, double pixel, double transform) {
@@ -147,19 +149,19 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   // of the filter is on its way while another one is multiplied. Its first pass is what all kernels
   // add for their workspace, and half of that is hidden, too.
   const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
-  const bool streams = filterBytes > double(target.l2), arrives = !filter && z.parts == 1;
-  const MachineModel machine(target);
+  const bool streams = filterBytes > double(machine.l2Bytes), arrives = !filter && z.parts == 1;
   double seconds = tileSeconds(cycles, machine);
   if (streams && arrives)
     seconds -= std::min(tileSeconds(products, machine), memorySeconds(filterBytes, target)) / 2;
   // What a block's tiles became comes again for each panel where it leaves little room for others.
   const double tileBytes = 4.0 * z.points * z.blockTiles * z.sourceChannels;
-  if (arrives && tileBytes > double(target.l3) / 2)
-    seconds += tileBytes * z.blocks * z.targetPanels / 8e9;
+  if (arrives && tileBytes > double(machine.lastCacheBytes()) / 2)
+    seconds += tileBytes * z.blocks * z.targetPanels / machine.runBytesPerSecond;
   if (streams) {
     const double passes = double(arrives ? z.blocks - 1 : z.blocks) * (filter ? 2 : 1);
-    const double fromMemory = arrives ? 20e9 : 8e9;
-    seconds += filterBytes * passes / (filterBytes > 2 * double(target.l3) ? fromMemory : 100e9);
+    const double fromMemory = arrives ? machine.streamBytesPerSecond : machine.runBytesPerSecond;
+    const bool fits = filterBytes <= 2 * double(machine.lastCacheBytes());
+    seconds += filterBytes * passes / (fits ? machine.l3StreamBytesPerSecond : fromMemory);
   }
   return seconds;
 }

@@ -1,0 +1,54 @@
+//===- Machine.cpp - processors by LLVM's names -----------------------------------------------===//
+#include "codegen/Machine/Machine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace dlc::codegen;
+using llvm::StringRef;
+
+namespace {
+struct Row {
+  llvm::SmallVector<StringRef, 3> names; ///< the first one names the record
+  CpuMachine machine;
+};
+} // namespace
+
+/// The levels of features are a Zen 3 with vectors of either width.
+static llvm::ArrayRef<Row> rows() {
+  static const Row all[] = {
+      {{"x86-64-v3"}, {}},
+      {{"x86-64-v4"}, {}},
+      {{"znver2"}, {}},
+      {{"znver3"}, {}},
+      // Ports of 32 bytes.
+      {{"znver4"}, {.tileCyclesPerSecond64 = 1.6e9}},
+      {{"znver5"}, {.tileCyclesPerSecond64 = 3.9e9}},
+  };
+  return all;
+}
+
+CpuMachine CpuMachine::get(StringRef cpu, unsigned vectorBytes) {
+  const StringRef level = vectorBytes == 64 ? "x86-64-v4" : "x86-64-v3";
+  auto find = [](StringRef name) {
+    return llvm::find_if(rows(),
+                         [&](const Row &row) { return llvm::is_contained(row.names, name); });
+  };
+  const bool known = find(cpu) != rows().end();
+  CpuMachine machine = find(known ? cpu : level)->machine;
+  machine.name = (known ? cpu : level).str();
+  return machine;
+}
+
+std::string CpuMachine::summary(unsigned vectorBytes) const {
+  return llvm::formatv("{0} KiB of L1, {1} KiB of L2 and {2} KiB of the last cache a core, {3} "
+                       "billion cycles a second of vectors",
+                       l1Bytes >> 10, l2Bytes >> 10, l3Bytes / l3Cores >> 10,
+                       tileCyclesPerSecond(vectorBytes) / 1e9);
+}
+
+double GpuMachine::kernelSeconds(double bytes, double operations, unsigned launches) const {
+  return launches * launchSeconds +
+         std::max(bytes / memoryBytesPerSecond, operationSeconds(operations));
+}
