@@ -160,7 +160,8 @@ void dlc::addConversionPasses(OpPassManager &manager) {
   manager.addPass(createConvertDLToExec());
 }
 
-void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options, int64_t streams) {
+void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options,
+                        const exec::ScheduleStreamsOptions &streams) {
   // Behind selection, which says what kernels make of their operands first; before streams, as it
   // makes records.
   if (isEnabled(options, "exec-prepare-operands"))
@@ -169,9 +170,9 @@ void dlc::addPlanPasses(OpPassManager &manager, const DLPipelineOptions &options
 }
 
 void dlc::addStreamPasses(OpPassManager &manager, const DLPipelineOptions &options,
-                          int64_t streams) {
+                          const exec::ScheduleStreamsOptions &streams) {
   // On logical buffers: sharing of memory must not order what could run at the same time.
-  manager.addPass(exec::createScheduleStreams({streams}));
+  manager.addPass(exec::createScheduleStreams(streams));
 
   // Lifetimes need the order between streams. Switched off, each buffer has a place of its own.
   bool reuse = isEnabled(options, "exec-plan-memory");
@@ -295,6 +296,6 @@ void dlc::registerPipelines(dl::CandidateSources sources) {
                              "from dl.fused to a plan for one stream, without choosing kernels",
                              [](OpPassManager &manager) {
                                addConversionPasses(manager);
-                               addPlanPasses(manager, {}, /*streams=*/1);
+                               addPlanPasses(manager, {}, {});
                              });
 }

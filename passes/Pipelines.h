@@ -4,6 +4,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Passes.h"
+#include "passes/Exec/Passes.h"
 #include <string>
 #include <vector>
 
@@ -56,10 +57,11 @@ void addBucketPasses(mlir::OpPassManager &manager, const DLPipelineOptions &opti
 void addConversionPasses(mlir::OpPassManager &manager);
 
 /// Streams, events, memory and the proof that all of it is ordered. Behind kernel selection.
-void addPlanPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options, int64_t streams);
+void addPlanPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options,
+                   const exec::ScheduleStreamsOptions &streams);
 /// The part of these that may run again with another number of streams.
 void addStreamPasses(mlir::OpPassManager &manager, const DLPipelineOptions &options,
-                     int64_t streams);
+                     const exec::ScheduleStreamsOptions &streams);
 
 /// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
 /// candidates, `dl-choose`, `dl-fuse-product-gradients`, `dl-fuse-reductions`,

@@ -108,6 +108,8 @@ using Target = std::variant<CpuTarget, CudaTarget>;
 llvm::Expected<Target> getTarget(llvm::StringRef text);
 /// The same, canonical: for reports.
 std::string targetName(const Target &target);
+/// CandidateSource::mostRowBytes.
+int64_t mostRowBytes(const Target &target);
 
 /// A piece of one of a kernel's buffers: operands, then results, then the workspace.
 struct BufferPiece {

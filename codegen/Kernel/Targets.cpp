@@ -24,6 +24,10 @@ llvm::Expected<Target> dlc::codegen::getTarget(StringRef text) {
                                  "': expected cpu, cpu:avx2, cpu:znver4, cuda or cuda:sm_80,simt");
 }
 
+int64_t dlc::codegen::mostRowBytes(const Target &target) {
+  return std::visit([](const auto &one) { return one.machine.mostRowBytes(); }, target);
+}
+
 std::string dlc::codegen::targetName(const Target &target) {
   if (auto *cpu = std::get_if<CpuTarget>(&target))
     return cpu->cpu;

@@ -29,8 +29,8 @@ struct Step {
 
 class PassCounter {
 public:
-  PassCounter(exec::ProgramOp program, const SymbolTable &symbols)
-      : program(program), symbols(symbols) {}
+  PassCounter(exec::ProgramOp program, const SymbolTable &symbols, int64_t mostRowBytes)
+      : program(program), symbols(symbols), mostRowBytes(mostRowBytes) {}
   std::vector<MemoryPasses> run();
 
 private:
@@ -45,6 +45,7 @@ private:
 
   exec::ProgramOp program;
   const SymbolTable &symbols;
+  int64_t mostRowBytes;
   std::vector<Step> steps;
   /// By region, who reads and who writes what of it; outputs are read behind all steps.
   using Region = decltype(exec::Extent().getRegion());
@@ -52,13 +53,15 @@ private:
 };
 } // namespace
 
-static bool endsPass(const KernelSpec &spec) {
+static bool endsPass(const KernelSpec &spec, int64_t mostRowBytes) {
   switch (spec.anchor()) {
   case Anchor::Map:
     return false;
   case Anchor::Reduce:
   case Anchor::RowPasses:
-    return !llvm::all_of(spec.reductions(), dl::cachedRowsOf);
+    return !llvm::all_of(spec.reductions(), [&](dl::ReductionOp op) {
+      return dl::cachedRowsOf(op, mostRowBytes).has_value();
+    });
   default:
     return true;
   }
@@ -71,7 +74,7 @@ void PassCounter::describeLaunch(exec::LaunchOp launch, Step &step) {
     return;
   step.isProduct = multipliesMuch(spec->anchor());
   step.isSum = spec->anchor() == Anchor::Reduce;
-  step.endsPass = endsPass(*spec);
+  step.endsPass = endsPass(*spec, mostRowBytes);
   const unsigned own = spec->operandTypes().size() + spec->resultTypes().size();
   for (auto [number, touched] : llvm::enumerate(step.touched))
     touched.bytes = number < own ? int64_t(spec->bytesOf(number)) : 0;
@@ -205,8 +208,9 @@ std::vector<MemoryPasses> PassCounter::run() {
   return all;
 }
 
-std::vector<MemoryPasses> countMemoryPasses(exec::ProgramOp program, const SymbolTable &symbols) {
-  return PassCounter(program, symbols).run();
+std::vector<MemoryPasses> countMemoryPasses(exec::ProgramOp program, const SymbolTable &symbols,
+                                            int64_t mostRowBytes) {
+  return PassCounter(program, symbols, mostRowBytes).run();
 }
 
 } // namespace dlc::codegen

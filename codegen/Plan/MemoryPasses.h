@@ -29,9 +29,9 @@ struct MemoryPasses {
   int64_t behindProducts = 0;
 };
 
-/// In the order of each one's first record.
+/// In the order of each one's first record. `mostRowBytes`: of rows that a cache holds.
 std::vector<MemoryPasses> countMemoryPasses(exec::ProgramOp program,
-                                            const mlir::SymbolTable &symbols);
+                                            const mlir::SymbolTable &symbols, int64_t mostRowBytes);
 
 } // namespace dlc::codegen
 

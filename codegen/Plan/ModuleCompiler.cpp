@@ -36,13 +36,15 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelecto
   PassManager plan(module.getContext());
   // On the CPU the pool runs one launch at a time on all cores: a second stream would only add
   // events. A GPU has room for small kernels beside each other, if memory has.
-  const int64_t streams = std::holds_alternative<CpuTarget>(selector.target()) ? 1 : 2;
+  exec::ScheduleStreamsOptions streams;
+  if (auto *cuda = std::get_if<CudaTarget>(&selector.target()))
+    streams = {2, cuda->machine.launchSeconds, 1 / cuda->machine.memoryBytesPerSecond};
   addPlanPasses(plan, options, streams);
   if (failed(plan.run(module)))
     return failure();
-  if (streams > 1 && takesMuchMore(module)) {
+  if (streams.streams > 1 && takesMuchMore(module)) {
     PassManager one(module.getContext());
-    addStreamPasses(one, options, /*streams=*/1);
+    addStreamPasses(one, options, {});
     if (failed(one.run(module)))
       return failure();
   }

@@ -23,7 +23,7 @@ namespace dlc::codegen {
 namespace {
 class ReportBuilder {
 public:
-  explicit ReportBuilder(ModuleOp module);
+  ReportBuilder(ModuleOp module, const Target &target);
 
   json::Object build();
 
@@ -41,6 +41,7 @@ private:
   void readPreparation(exec::ProgramOp prepare);
 
   ModuleOp module;
+  const Target &target;
   SymbolTable symbols;
   llvm::DenseSet<Operation *> counted;
   /// The parameter that a variable is, or the average of: evaluation and inference read that in its
@@ -53,7 +54,8 @@ private:
 };
 } // namespace
 
-ReportBuilder::ReportBuilder(ModuleOp module) : module(module), symbols(module) {
+ReportBuilder::ReportBuilder(ModuleOp module, const Target &target)
+    : module(module), target(target), symbols(module) {
   for (auto variable : module.getOps<exec::VariableOp>())
     if (countedFor(variable))
       parameters.push_back(variable);
@@ -206,9 +208,10 @@ static json::Array sumByLayer(const json::Array &rows) {
 }
 
 /// Bytes of what costs what it reads and writes, beside the least.
-static json::Array buildPasses(exec::ProgramOp program, const SymbolTable &symbols) {
+static json::Array buildPasses(exec::ProgramOp program, const SymbolTable &symbols,
+                               const Target &target) {
   json::Array rows;
-  for (const MemoryPasses &passes : countMemoryPasses(program, symbols))
+  for (const MemoryPasses &passes : countMemoryPasses(program, symbols, mostRowBytes(target)))
     rows.push_back(json::Object{{"layer", passes.layer},
                                 {"stage", passes.stage},
                                 {"records", passes.records},
@@ -344,7 +347,7 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
                      {"activation_bytes", activations},
                      {"estimated_seconds", seconds},
                      {"sums", std::move(sums)},
-                     {"passes", buildPasses(program, symbols)},
+                     {"passes", buildPasses(program, symbols, target)},
                      {"layers", std::move(rows)}};
   if (!buckets.empty())
     entry["buckets"] = std::move(buckets);
@@ -461,8 +464,8 @@ static StringRef mathName(dlc_math math) { return math == DLC_MATH_TF32 ? "tf32"
 
 json::Value buildReport(ModuleOp module, KernelSelector &selector,
                         ArrayRef<SelectedKernel> selected, ArrayRef<CompiledKernel> compiled) {
-  json::Object report = ReportBuilder(module).build();
   const Target &target = selector.target();
+  json::Object report = ReportBuilder(module, target).build();
   report["target"] = targetName(target);
   if (json::Array fallbacks = buildFallbacks(module, selector); !fallbacks.empty())
     report["fallbacks"] = std::move(fallbacks);

@@ -33,6 +33,8 @@ public:
   bool estimatesConversions() override { return std::holds_alternative<CpuTarget>(target); }
   double conversionSeconds(RankedTensorType type, program::LayoutAttr from,
                            program::LayoutAttr to) override;
+  double secondsPerCopiedByte() override;
+  int64_t mostRowBytes() override;
 
 private:
   ImageLayout imageLayout() const {
@@ -282,6 +284,12 @@ double TargetCandidates::conversionSeconds(RankedTensorType type, program::Layou
   assert(offer && !offer->candidates.empty() && "some generator copies in any order");
   return known->second = offer->candidates.front().candidate.cost;
 }
+
+double TargetCandidates::secondsPerCopiedByte() {
+  return std::visit([](const auto &one) { return 1 / one.machine.copyBytesPerSecond; }, target);
+}
+
+int64_t TargetCandidates::mostRowBytes() { return codegen::mostRowBytes(target); }
 
 std::shared_ptr<dl::CandidateSource> createCandidateSource(std::shared_ptr<KernelSelector> selector,
                                                            unsigned threads) {

@@ -77,6 +77,12 @@ public:
   /// What a kernel takes that only converts a tensor. `type`: without its layout.
   virtual double conversionSeconds(mlir::RankedTensorType type, program::LayoutAttr from,
                                    program::LayoutAttr to) = 0;
+  /// What a byte of a copy counts where copies are to be few: about what the kernel that makes it
+  /// takes.
+  virtual double secondsPerCopiedByte() = 0;
+  /// Of the longest rows of which a core's cache holds several: what is read of one to combine it
+  /// is still at hand when that is done.
+  virtual int64_t mostRowBytes() = 0;
 };
 
 /// Makes the source for a target by its name ("cpu", "cuda:sm_90") and whether libraries may

@@ -612,10 +612,6 @@ void Chooser::countFromNearest(Region &region) {
       region.choice = first;
 }
 
-/// What a byte of a copy counts where copies are to be few: about what the kernel that makes it
-/// takes, so that only those stay that pay twice.
-static constexpr double secondsPerCopiedByte = 1e-10;
-
 /// The part of a choice's seconds that fewer copies may cost: far less than estimates can tell.
 static constexpr double worthFewerCopies = 1e-3;
 
@@ -631,7 +627,8 @@ void Chooser::chooseLayouts() {
       best = what;
     }
   }
-  solveFor(best, secondsPerCopiedByte);
+  // Only those stay that pay twice.
+  solveFor(best, source.secondsPerCopiedByte());
   if (const Price sparing = price(); sparing.copiedBytes >= least.copiedBytes ||
                                      sparing.seconds > (1 + worthFewerCopies) * least.seconds)
     solveFor(best);

@@ -156,7 +156,9 @@ void FusionGraph::classify(bool recompute) {
 // The graph
 //===------------------------------------------------------------------------------------------===//
 
-FusionGraph::FusionGraph(Block &block, bool recompute, CandidateSource *target) : block(block) {
+FusionGraph::FusionGraph(Block &block, bool recompute, CandidateSource *target)
+    : block(block),
+      mostRowBytes(target ? target->mostRowBytes() : std::numeric_limits<int64_t>::max()) {
   classify(recompute);
   for (Operation &op : block) {
     if (isRecomputed(&op))
@@ -450,7 +452,7 @@ llvm::SetVector<Value> FusionGraph::walkedBy(Node group, ArrayRef<int64_t> space
 bool FusionGraph::mayShareRows(Node producer, Node consumer) const {
   auto isOfRows = [&](Node group) {
     auto reduction = dyn_cast_or_null<ReductionOp>(anchor[group]);
-    return reduction && cachedRowsOf(reduction);
+    return reduction && cachedRowsOf(reduction, mostRowBytes);
   };
   const bool producerReduces = isOfRows(producer), consumerReduces = isOfRows(consumer);
   if ((anchor[producer] && !producerReduces) || (anchor[consumer] && !consumerReduces) ||
@@ -487,7 +489,7 @@ bool FusionGraph::mayPrecedeRows(const Edge &edge) const {
   const uint64_t fewFlops = 4;
   Node group = groupOf(edge.from), consumer = groupOf(edge.to);
   auto reduction = dyn_cast_or_null<ReductionOp>(anchor[consumer]);
-  std::optional<Rows> rows = reduction ? cachedRowsOf(reduction) : std::nullopt;
+  std::optional<Rows> rows = reduction ? cachedRowsOf(reduction, mostRowBytes) : std::nullopt;
   if (edge.link != Link::Spread || !rows || anchor[group] || isOutside(opOf(edge.from)) ||
       !spreadsOverRows(edge.spread, *rows))
     return false;

@@ -30,7 +30,7 @@ class FusionGraph {
 public:
   /// Each op that is not outside and not recomputed in a group of its own. Without `recompute` no
   /// op is recomputed. `target` may be null: then only the ops themselves say what may be computed
-  /// while it is read.
+  /// while it is read, and rows are as long as they like.
   FusionGraph(mlir::Block &block, bool recompute, CandidateSource *target);
 
   /// Element-wise ops with the one element-wise group that uses them: nothing between is stored.
@@ -99,6 +99,7 @@ private:
   mlir::Operation *opOf(Node node) const { return nodes.begin()[node].first; }
 
   mlir::Block &block;
+  int64_t mostRowBytes; ///< of rows that a cache holds
   llvm::DenseSet<mlir::Operation *> recomputed;
   llvm::MapVector<mlir::Operation *, Node> nodes; ///< all ops but recomputed ones, in block order
   llvm::SmallVector<Edge> edges;

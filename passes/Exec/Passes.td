@@ -29,14 +29,14 @@ def PrepareOperands : Pass<"exec-prepare-operands", "::mlir::ModuleOp"> {
 def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
   let summary = "gives each record its stream and orders streams by events";
   let description = [{
-    Records that touch the same bytes, at least one of them writing, keep their order; all others
-    may overlap. Each record goes, in the order of the text, to the stream where it can start first
-    by an estimate of times; on a tie to the stream of the record that it waits for. An event is
-    made only where the order does not follow from streams and earlier events, so none can be left
-    out. With one stream (the CPU: a record's tasks fill all cores) there are no events.
-    Collectives stand on a stream of their channel, behind those that compute, where they run beside
-    them; in the order of the text each goes directly behind what it waits for and behind the one of
-    its channel before it.
+    Records that touch the same bytes, at least one of them writing, keep their order; all
+    others may overlap. Each record goes, in the order of the text, to the stream where it can
+    start first by the seconds that its kernel was chosen by; on a tie to the stream of the
+    record that it waits for. An event is made only where the order does not follow from streams
+    and earlier events, so none can be left out. With one stream (the CPU: a record's tasks fill
+    all cores) there are no events. Collectives stand on a stream of their channel, behind those
+    that compute, where they run beside them; in the order of the text each goes directly behind
+    what it waits for and behind the one of its channel before it.
     ```mlir
     exec.launch @a(write %x) stream 0                   exec.launch @a(write %x) stream 0
     exec.launch @b(write %y) stream 0        becomes    exec.launch @b(write %y) stream 1
@@ -45,8 +45,11 @@ def ScheduleStreams : Pass<"exec-schedule-streams", "::mlir::ModuleOp"> {
                                                         exec.launch @c(read %x, read %y) stream 0
     ```
   }];
-  let options = [Option<"streams", "streams", "int64_t", "1",
-                        "number of streams to compute on">];
+  let options = [
+    Option<"streams", "streams", "int64_t", "1", "number of streams to compute on">,
+    Option<"recordSeconds", "record-seconds", "double", "1",
+           "seconds of a record of which no estimate is known, but for its bytes">,
+    Option<"byteSeconds", "byte-seconds", "double", "0", "and of each byte that it touches">];
 }
 
 def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {

@@ -73,15 +73,16 @@ void advanceCollectives(ProgramOp program) {
 /// scheduled: each channel has a stream of its own, behind those that compute.
 class Assignment {
 public:
-  Assignment(const Conflicts &conflicts, int64_t streams, SymbolTable &symbols)
-      : conflicts(conflicts), symbols(symbols), streams(streams), ready(streams + channels, 0.0),
-        last(streams + channels, ~0u) {}
+  Assignment(const Conflicts &conflicts, const ScheduleStreamsOptions &options,
+             SymbolTable &symbols)
+      : conflicts(conflicts), options(options), symbols(symbols), streams(options.streams),
+        ready(streams + channels, 0.0), last(streams + channels, ~0u) {}
 
   SmallVector<int64_t> run() {
     for (unsigned i = 0; i < conflicts.records.size(); ++i) {
       int64_t stream = choose(i);
       double start = std::max(ready[stream], inputsReady(i));
-      ready[stream] = start + estimate(conflicts.records[i]);
+      ready[stream] = start + secondsOf(conflicts.records[i]);
       finish.push_back(ready[stream]);
       last[stream] = i;
       chosen.push_back(stream);
@@ -127,21 +128,25 @@ private:
     return best;
   }
 
-  /// Seconds, by a plain roof line: only ratios matter. 5 us for the launch, 10 TFLOP/s, 1 TB/s.
-  double estimate(RecordOp record) const {
+  /// Those that its kernel was chosen by; a copy or a fill has no kernel.
+  double secondsOf(RecordOp record) const {
     if (auto collective = dyn_cast<AllReduceOp>(*record); collective && collective.getSeconds())
       return collective.getSecondsAttr().getValueAsDouble();
-    double bytes = 0, flops = 0;
+    if (auto launch = dyn_cast<LaunchOp>(*record)) {
+      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+      if (kernel.getSecondsAttr())
+        return launch.getSeconds(kernel);
+    }
+    double bytes = 0;
     SmallVector<BufferAccess> accesses;
     record.getAccesses(accesses);
     for (const BufferAccess &access : accesses)
       bytes += getBytes(access.buffer);
-    if (auto launch = dyn_cast<LaunchOp>(*record))
-      flops = symbols.lookup<KernelOp>(launch.getKernel()).getFlops();
-    return 5e-6 + std::max(flops / 1e13, bytes / 1e12);
+    return options.recordSeconds + options.byteSeconds * bytes;
   }
 
   const Conflicts &conflicts;
+  const ScheduleStreamsOptions &options;
   SymbolTable &symbols;
   int64_t streams; ///< that compute
   SmallVector<double> ready, finish;
@@ -225,7 +230,8 @@ struct ScheduleStreams : impl::ScheduleStreamsBase<ScheduleStreams> {
         op.erase();
     advanceCollectives(program);
     Conflicts conflicts(program);
-    SmallVector<int64_t> chosen = Assignment(conflicts, streams, symbols).run();
+    SmallVector<int64_t> chosen =
+        Assignment(conflicts, {streams, recordSeconds, byteSeconds}, symbols).run();
     for (auto [record, stream] : llvm::zip(conflicts.records, chosen))
       record.setStreamNumber(stream);
     int64_t used = chosen.empty() ? 1 : *llvm::max_element(chosen) + 1;

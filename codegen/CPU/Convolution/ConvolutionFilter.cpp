@@ -198,7 +198,7 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &prob
     candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   }
   // Of writing the sums.
-  const double secondsOfElement = 4 / machine.sumBytesPerSecond;
+  const double secondsOfElement = sizeof(float) / machine.sumBytesPerSecond;
   const double tiles = tileSeconds(filterCycles(problem, machine, schedule) +
                                        filterCopyCycles(problem, machine, schedule),
                                    machine);

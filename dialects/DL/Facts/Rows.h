@@ -18,9 +18,9 @@ struct Rows {
 /// The rows that the reduction combines to one element each; nothing where it combines what does
 /// not stand in one piece, or one element only.
 std::optional<Rows> rowsOf(ReductionOp op);
-/// The same for rows of which a core's cache holds several: what is read of a row to combine it is
-/// still at hand when that is done.
-std::optional<Rows> cachedRowsOf(ReductionOp op);
+/// The same for rows of `mostBytes` at most: with those that a core's cache holds several of, what
+/// is read of a row to combine it is still at hand when that is done.
+std::optional<Rows> cachedRowsOf(ReductionOp op, int64_t mostBytes);
 /// Whether the op gives each element of its operand to a whole row.
 bool spreadsOverRows(IndexOp op, Rows rows);
 } // namespace dlc::dl

@@ -567,8 +567,7 @@ std::optional<Rows> dlc::dl::rowsOf(ReductionOp op) {
   return rows.length > 1 && rows.count > 0 ? std::optional(rows) : std::nullopt;
 }
 
-std::optional<Rows> dlc::dl::cachedRowsOf(ReductionOp op) {
-  const int64_t mostBytes = 256 << 10;
+std::optional<Rows> dlc::dl::cachedRowsOf(ReductionOp op, int64_t mostBytes) {
   std::optional<Rows> rows = rowsOf(op);
   const int64_t bytes = dlc::program::elementBytes(tensorType(op.getReduced()).getElementType());
   return rows && rows->length * bytes <= mostBytes ? rows : std::nullopt;

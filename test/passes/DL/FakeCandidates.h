@@ -51,6 +51,8 @@ public:
                            program::LayoutAttr) override {
     return 0.01;
   }
+  double secondsPerCopiedByte() override { return 1e-10; }
+  int64_t mostRowBytes() override { return 256 << 10; }
 
 private:
   program::LayoutAttr wantedLayout(mlir::RankedTensorType type) const {

@@ -51,18 +51,6 @@ dl.entry @columns(%x: tensor<8x100xf32>) -> (tensor<8x100xf32>) attributes {kind
   dl.return %y : tensor<8x100xf32>
 }
 
-// Neither does the cache hold a row of more than 256 KiB.
-// CHECK-LABEL: dl.entry @long_rows
-// CHECK-COUNT-2: dl.fused
-// CHECK-NOT: dl.fused
-// CHECK: dl.return
-dl.entry @long_rows(%x: tensor<8x65537xf32>) -> (tensor<8x65537xf32>) attributes {kind = #program.entry<infer>} {
-  %m = dl.reduce max %x axes = [1] : tensor<8x65537xf32>
-  %bm = dl.broadcast %m dims = [0] : tensor<8xf32> to tensor<8x65537xf32>
-  %y = dl.divide %x, %bm : tensor<8x65537xf32>
-  dl.return %y : tensor<8x65537xf32>
-}
-
 // A row's sum that goes to other rows, and one that goes to rows of another tensor, of which nothing has been read before.
 // CHECK-LABEL: dl.entry @other_rows
 // CHECK-COUNT-3: dl.fused
