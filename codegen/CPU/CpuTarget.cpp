@@ -7,13 +7,16 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/Machine/System.h"
 #include "runtime/Core/NearestName.h"
+#include "runtime/Core/Processors.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <cstdlib>
 
+using namespace dlc;
 using namespace dlc::codegen;
 using llvm::SmallVector;
 using llvm::StringRef;
@@ -117,7 +120,7 @@ static llvm::Error unknownProcessor(StringRef name) {
     list += ", " + one.str();
     candidates.push_back(one);
   }
-  const std::string_view nearest = dlc::runtime::nearestName(name, candidates);
+  const std::string_view nearest = runtime::nearestName(name, candidates);
   return llvm::createStringError("unknown CPU '" + name.str() +
                                  (nearest.empty()
                                       ? "', expected one of " + list
@@ -129,8 +132,13 @@ static llvm::Error unknownProcessor(StringRef name) {
 static llvm::Expected<CpuTarget> nativeTarget() {
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   const char *other = std::getenv("DLC_NATIVE_CPU");
-  if (!other)
-    return targetFor(llvm::sys::getHostCPUName(), has);
+  if (!other) {
+    llvm::Expected<CpuTarget> target = targetFor(llvm::sys::getHostCPUName(), has);
+    const runtime::Processors &own = runtime::processors();
+    if (target && !own.allowed.empty())
+      readSystem(target->machine, "", own.allowed.front(), int64_t(own.cores.size()));
+    return target;
+  }
   if (!isKnown(other))
     return unknownProcessor(other);
   llvm::StringMap<bool> others = featuresOf(other);

@@ -6,6 +6,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
 #include "codegen/Kernel/Status.h"
+#include "codegen/Machine/MachineFile.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
 #include "codegen/Plan/ReportDetails.h"
@@ -80,6 +81,7 @@ private:
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
   LogicalResult makeTrainingSteps();
+  LogicalResult openMachine();
   LogicalResult openPlan();
   LogicalResult warnOfMisfits();
   dl::MemoryFitter showProgress(dl::MemoryFitter fitter) const;
@@ -133,8 +135,8 @@ LogicalResult Driver::writeText(StringRef text) {
 
 /// Before hours of work: nothing that was read is overwritten, and there is a place for the result.
 LogicalResult Driver::checkOutput() {
-  std::vector<std::string> inputs = {options.input, options.checkNames, options.cudnnDevice,
-                                     options.plan, options.measurements};
+  std::vector<std::string> inputs = {options.input, options.checkNames,   options.cudnnDevice,
+                                     options.plan,  options.measurements, options.machine};
   for (frontend::FileId file = 0; file < sources.size(); ++file)
     inputs.push_back(sources.name(file).str());
   for (const std::string &output : {options.output, options.page}) {
@@ -193,11 +195,6 @@ LogicalResult Driver::checkAgainstNames() {
   return failure(engine.hasErrors());
 }
 
-/// What a sum takes from kernels of the CPU, however small it is: the thread that starts it runs in
-/// their place, behind a kernel that has left it no cache. 0.1 to 0.15 ms over TCP, where ranks
-/// have one core each.
-static constexpr double takenByHostSum = 1e-4;
-
 /// What is behind it depends on the target: cuDNN's engines, too.
 LogicalResult Driver::makeTrainingSteps() {
   if (options.dataParallel)
@@ -210,7 +207,8 @@ LogicalResult Driver::makeTrainingSteps() {
   pipeline.memoryBudget = options.memoryBudget;
   pipeline.compress = options.compress;
   pipeline.buckets.bucketBytes = options.bucketBytes;
-  pipeline.buckets.taken = cuda ? 0 : takenByHostSum;
+  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
+  pipeline.buckets.taken = cpu ? cpu->machine.hostSumSeconds : 0;
   if (auto [alpha, beta] = options.link; alpha > 0) {
     pipeline.buckets.alpha = alpha;
     pipeline.buckets.beta = beta;
@@ -239,7 +237,7 @@ void Driver::warnOfOtherProcessor() {
 
 /// Times the kernels on this machine, and writes down which code to take.
 LogicalResult Driver::tuneModule() {
-  if (failed(readModel()) || failed(makeTrainingSteps()))
+  if (failed(readModel()) || failed(openMachine()) || failed(makeTrainingSteps()))
     return failure();
   warnOfOtherProcessor();
   auto timer = openDeviceTimer(target, compilation());
@@ -276,6 +274,28 @@ LogicalResult Driver::tuneModule() {
   if (engine.hasErrors()) // where a warning is one
     return failure();
   return check(file->write(options.output));
+}
+
+/// How fast the target is: as the user says, or else as is known or assumed.
+LogicalResult Driver::openMachine() {
+  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
+  auto take = [&](auto file, auto &machine) {
+    if (!file)
+      return check(file.takeError());
+    machine = std::move(*file);
+    return success();
+  };
+  if (!options.machine.empty())
+    return cpu ? take(codegen::readCpuMachine(options.machine, cpu->vectorBytes), cpu->machine)
+               : take(codegen::readGpuMachine(options.machine),
+                      std::get<codegen::CudaTarget>(target).machine);
+  if (cpu && cpu->machine.name != cpu->cpu)
+    engine
+        .warning({}, "--target: how fast a '" + cpu->cpu +
+                         "' is, is not known: it is taken for a " + cpu->machine.name + " of " +
+                         cpu->machine.summary(cpu->vectorBytes))
+        .hint("--machine FILE says otherwise");
+  return failure(engine.hasErrors()); // where a warning is one
 }
 
 LogicalResult Driver::openPlan() {
@@ -324,6 +344,11 @@ LogicalResult Driver::compileModule() {
     return writeText(listNames(*module));
   if (options.emit == Emit::DL)
     return writeModule();
+  if (failed(openMachine()))
+    return failure();
+  if (options.emit == Emit::Machine)
+    return writeText(
+        std::visit([](const auto &one) { return codegen::printMachine(one.machine); }, target));
   if (failed(openPlan()) || failed(makeTrainingSteps()))
     return failure();
   if (options.emit == Emit::DLTrain)

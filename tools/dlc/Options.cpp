@@ -15,10 +15,10 @@ namespace dlc::tool {
 
 static const std::vector<std::pair<std::string, Emit>> &emits() {
   static const std::vector<std::pair<std::string, Emit>> all = {
-      {"names", Emit::Names},      {"dl", Emit::DL},        {"dl-train", Emit::DLTrain},
-      {"dl-fused", Emit::DLFused}, {"exec", Emit::Exec},    {"report", Emit::Report},
-      {"kernels", Emit::Kernels},  {"asm", Emit::Assembly}, {"cuda", Emit::Cuda},
-      {"ptx", Emit::PTX}};
+      {"names", Emit::Names},      {"dl", Emit::DL},          {"dl-train", Emit::DLTrain},
+      {"dl-fused", Emit::DLFused}, {"exec", Emit::Exec},      {"report", Emit::Report},
+      {"kernels", Emit::Kernels},  {"asm", Emit::Assembly},   {"cuda", Emit::Cuda},
+      {"ptx", Emit::PTX},          {"machine", Emit::Machine}};
   return all;
 }
 
@@ -152,6 +152,10 @@ static void addOptions(CLI::App &app, Options &options) {
                  "cpu (default), cpu:avx2, cpu:znver4, cuda or cuda:sm_80,simt")
       ->check(checkTarget)
       ->option_text("T");
+  app.add_option("--machine", options.machine,
+                 "how fast the target is, to choose code by: as --emit=machine writes")
+      ->check(fileName())
+      ->option_text("FILE");
   addProvider(app, "--gemm", options.ownProducts,
               "whose products on CUDA: own, or library (default): cuBLASLt");
   app.add_option_function<std::string>(
@@ -321,7 +325,7 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
            "model file (.dl) to compile; also: dlc check, dlc fmt, dlc tune, dlc lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
-  showSeldom(app, {"--bench", "--cudnn-device", "--bucket-size"});
+  showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size"});
   if (!readAndCheck(app, argc, argv, options, emit, checkForTarget, exitCode))
     return std::nullopt;
   if (options.output.empty() && options.emit == Emit::Module)

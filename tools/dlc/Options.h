@@ -17,7 +17,20 @@ class App;
 namespace dlc::tool {
 
 /// What to write instead of a module; in the order of compilation.
-enum class Emit { Module, Names, DL, DLTrain, DLFused, Exec, Report, Kernels, Assembly, Cuda, PTX };
+enum class Emit {
+  Module,
+  Machine,
+  Names,
+  DL,
+  DLTrain,
+  DLFused,
+  Exec,
+  Report,
+  Kernels,
+  Assembly,
+  Cuda,
+  PTX
+};
 
 /// Float32: sums of float32, but for algorithms that err some times more. Strict: without those.
 /// TF32: libraries on CUDA may round operands.
@@ -40,6 +53,7 @@ struct Options {
   std::string foreignConvolutions;
   codegen::ImageLayout layout = codegen::ImageLayout::Heuristic; ///< CPU
   std::string plan;        ///< a file of dlc tune; empty: none
+  std::string machine;     ///< a file that says how fast the target is; empty: as dlc knows it
   std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
                            ///< chosen for
   Math math = Math::Float32;
