@@ -15,16 +15,16 @@ struct Row {
 };
 } // namespace
 
-/// The levels of features are a Zen 3 with vectors of either width.
+/// The levels of features are a Zen 4's caches and a Zen 3's rates, with vectors of either width.
 static llvm::ArrayRef<Row> rows() {
   static const Row all[] = {
       {{"x86-64-v3"}, {}},
       {{"x86-64-v4"}, {}},
-      {{"znver2"}, {}},
-      {{"znver3"}, {}},
+      {{"znver2"}, {.l2Bytes = 512 << 10, .l3Bytes = 16 << 20, .l3Cores = 4}},
+      {{"znver3"}, {.l2Bytes = 512 << 10}},
       // Ports of 32 bytes.
       {{"znver4"}, {.tileCyclesPerSecond64 = 1.6e9}},
-      {{"znver5"}, {.tileCyclesPerSecond64 = 3.9e9}},
+      {{"znver5"}, {.l1Bytes = 48 << 10, .tileCyclesPerSecond64 = 3.9e9}},
       // Of Intel's servers caches and ports are the manuals', rates are what a Zen of the same
       // clock and as many channels of memory a core reaches: none has been measured.
       {{"haswell", "broadwell"},
