@@ -12,6 +12,7 @@
 #include "codegen/Plan/ReportDetails.h"
 #include "codegen/Plan/ReportPage.h"
 #include "codegen/Plan/Shortfalls.h"
+#include "codegen/Tune/Probe.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
 #include "frontend/DL/Syntax/Foreign.h"
@@ -66,6 +67,7 @@ public:
 
   int compile() { return run(&Driver::compileModule); }
   int tune() { return run(&Driver::tuneModule); }
+  int measure() { return run(&Driver::measureMachine); }
 
 private:
   int run(LogicalResult (Driver::*work)()) {
@@ -87,6 +89,7 @@ private:
   dl::MemoryFitter showProgress(dl::MemoryFitter fitter) const;
   LogicalResult compileModule();
   LogicalResult tuneModule();
+  LogicalResult measureMachine();
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> add);
   LogicalResult compileTarget();
   LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
@@ -296,6 +299,28 @@ LogicalResult Driver::openMachine() {
                          cpu->machine.summary(cpu->vectorBytes))
         .hint("--machine FILE says otherwise");
   return failure(engine.hasErrors()); // where a warning is one
+}
+
+/// Times a few kernels, and writes down what the target's record is by them.
+LogicalResult Driver::measureMachine() {
+  engine.warningsAreErrors = options.warningsAreErrors;
+  const std::vector<std::string> inputs = {options.machine};
+  if (failed(check(runtime::checkWritable(options.measured, inputs))) || failed(openMachine()))
+    return failure();
+  warnOfOtherProcessor();
+  auto timer = openDeviceTimer(target, compilation());
+  if (!timer)
+    return check(timer.takeError());
+  auto machine = codegen::measureMachine(
+      std::get<codegen::CpuTarget>(target), **timer, [](const codegen::ProbedKernel &kernel) {
+        llvm::outs() << llvm::formatv("{0}: {1:f2} ms, estimated {2:f2} ms\n", kernel.name,
+                                      1000 * kernel.seconds, 1000 * kernel.estimated);
+      });
+  if (!machine)
+    return check(machine.takeError());
+  return failure(
+      engine.hasErrors() ||
+      failed(check(runtime::writeFile(options.measured, codegen::printMachine(*machine)))));
 }
 
 LogicalResult Driver::openPlan() {
@@ -560,5 +585,6 @@ std::string checkForTarget(const Options &options) {
 
 int compileModel(const Options &options) { return Driver(options).compile(); }
 int tuneModel(const Options &options) { return Driver(options).tune(); }
+int measureMachine(const Options &options) { return Driver(options).measure(); }
 
 } // namespace dlc::tool

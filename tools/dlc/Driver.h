@@ -11,6 +11,8 @@ namespace dlc::tool {
 int compileModel(const Options &options);
 /// Writes the plan of dlc tune to the output; returns the exit code.
 int tuneModel(const Options &options);
+/// The same for how fast this machine is, without a model.
+int measureMachine(const Options &options);
 
 } // namespace dlc::tool
 

@@ -296,6 +296,10 @@ static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
 }
 
 static std::string checkForTuning(const Options &options) {
+  if (!options.measured.empty() && !(options.input.empty() && options.output.empty()))
+    return "dlc tune --measure times kernels of its own: it takes no model and no --plan";
+  if (!options.measured.empty() && llvm::StringRef(options.target).starts_with("cuda"))
+    return "dlc tune --measure needs a CPU target: --target=cpu";
   if (llvm::is_contained(options.disabledPasses, "dl-choose"))
     return "dlc tune times what dl-choose chooses from, which --disable-pass leaves out";
   return checkForTarget(options);
@@ -305,10 +309,19 @@ std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode
   CLI::App app("Times what may run a model's kernels on this machine, and writes down the fastest.",
                "dlc tune");
   Options options;
+  // Instead of a model's kernels.
+  const bool measures = std::any_of(argv, argv + argc, [](llvm::StringRef word) {
+    return word == "--measure" || word.starts_with("--measure=");
+  });
   addModel(app, options, "model file (.dl), compiled with the same options later");
+  app.get_option("model")->required(!measures);
   app.add_option("--plan", options.output, "where to write what was chosen: model.plan.json")
       ->check(fileName())
-      ->required()
+      ->required(!measures)
+      ->option_text("FILE");
+  app.add_option("--measure", options.measured,
+                 "alone: where to write how fast this machine is, for --machine")
+      ->check(fileName())
       ->option_text("FILE");
   addOptions(app, options);
   if (!readAndCheck(app, argc, argv, options, "", checkForTuning, exitCode))

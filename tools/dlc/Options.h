@@ -53,6 +53,7 @@ struct Options {
   std::string foreignConvolutions;
   codegen::ImageLayout layout = codegen::ImageLayout::Heuristic; ///< CPU
   std::string plan;        ///< a file of dlc tune; empty: none
+  std::string measured;    ///< of dlc tune: where to write how fast this machine is; empty: nowhere
   std::string machine;     ///< a file that says how fast the target is; empty: as dlc knows it
   std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
                            ///< chosen for

@@ -41,7 +41,9 @@ static int run(int argc, char **argv) {
   int exitCode = Done;
   if (word == "tune") {
     std::optional<Options> options = parseTuneCommandLine(argc - 1, argv + 1, exitCode);
-    return options ? tuneModel(*options) : exitCode;
+    if (!options)
+      return exitCode;
+    return options->measured.empty() ? tuneModel(*options) : measureMachine(*options);
   }
   if (isMeantAsCommand(word))
     return reportUnknownCommand(word.str(), {"check", "fmt", "lsp", "tune"}, advise);

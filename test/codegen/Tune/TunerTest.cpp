@@ -1,6 +1,6 @@
 //===- TunerTest.cpp - what is chosen follows the clock, and a plan keeps it ------------------===//
-#include "codegen/Tune/Tuner.h"
 #include "codegen/Plan/ModuleCompiler.h"
+#include "codegen/Tune/Probe.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/Exec/Exec.h"
 #include "mlir/Parser/Parser.h"
@@ -436,4 +436,67 @@ TEST_F(Tuning, PlansThatCannotBeUsed) {
   EXPECT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()),
             path("none.json") + ": cannot open: No such file or directory");
+}
+
+namespace {
+/// A machine of which all is known: each kernel takes what its estimate says.
+class KnownMachine : public KernelTimer {
+public:
+  explicit KnownMachine(CpuTarget target) : target(std::move(target)) {}
+  std::string machine() const override { return "known"; }
+  llvm::Expected<std::vector<Run>> load(KernelSelector &,
+                                        ArrayRef<SelectedKernel> candidates) override {
+    DialectRegistry registry;
+    registerKernelDialects(registry);
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
+    OwningOpRef<ModuleOp> module = *parseKernel(candidates.front().text, &context);
+    KernelSelector selector(target);
+    const KernelOffer &offer = selector.offer(*KernelSpec::get(kernelBlock(*module)));
+    std::vector<Run> runs;
+    for (const SelectedKernel &kernel : candidates) {
+      auto found = llvm::find_if(offer.candidates, [&](const GeneratedCandidate &one) {
+        return one.candidate.schedule == kernel.candidate.schedule;
+      });
+      const double taken = found->candidate.cost;
+      runs.push_back([taken] { return llvm::Expected<Seconds>(Seconds{taken, taken}); });
+    }
+    return runs;
+  }
+
+private:
+  CpuTarget target;
+};
+} // namespace
+
+/// Of a machine that is faster in one way and slower in others the record is found, and what no
+/// kernel tells apart goes along.
+TEST(Probe, FindsAMachine) {
+  const CpuTarget target = llvm::cantFail(CpuTarget::get("znver4"));
+  CpuTarget truth = target;
+  truth.machine.memoryBytesPerSecond *= 0.4;
+  truth.machine.l3BytesPerSecond *= 1.5;
+  truth.machine.vectorOperationsPerSecond *= 0.8;
+  truth.machine.tileCyclesPerSecond64 *= 3;
+  KnownMachine timer(truth);
+  std::vector<std::string> names;
+  const CpuMachine found = llvm::cantFail(measureMachine(
+      target, timer, [&](const ProbedKernel &kernel) { names.push_back(kernel.name); }));
+  EXPECT_EQ(names.size(), 4u);
+  for (double CpuMachine::*rate :
+       {&CpuMachine::memoryBytesPerSecond, &CpuMachine::l3BytesPerSecond,
+        &CpuMachine::vectorOperationsPerSecond, &CpuMachine::tileCyclesPerSecond64})
+    EXPECT_NEAR(found.*rate / truth.machine.*rate, 1, 0.02);
+  EXPECT_NEAR(found.streamBytesPerSecond / target.machine.streamBytesPerSecond, 0.4, 0.01);
+  EXPECT_EQ(found.tileCyclesPerSecond32, target.machine.tileCyclesPerSecond32);
+  EXPECT_EQ(found.l1Bytes, target.machine.l1Bytes);
+}
+
+/// Where the record is right it stays, as far as a double knows.
+TEST(Probe, LeavesWhatIsRight) {
+  const CpuTarget target = llvm::cantFail(CpuTarget::get("avx2"));
+  KnownMachine timer(target);
+  const CpuMachine found = llvm::cantFail(measureMachine(target, timer));
+  EXPECT_DOUBLE_EQ(found.memoryBytesPerSecond, target.machine.memoryBytesPerSecond);
+  EXPECT_DOUBLE_EQ(found.tileCyclesPerSecond32, target.machine.tileCyclesPerSecond32);
 }
