@@ -94,29 +94,11 @@ static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &
   auto all = [&](int64_t dl::WindowAxis::*number) {
     return llvm::all_of(g.axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
   };
-  double rate =
-      all(&dl::WindowAxis::kernel)
-          ? (ofFilter ? machine.pointFilterOperationsPerSecond
-                      : machine.pointDataOperationsPerSecond)
-          : (ofFilter ? machine.filterOperationsPerSecond : machine.dataOperationsPerSecond);
+  double rate = all(&dl::WindowAxis::kernel) ? (ofFilter ? machine.pointFilterOperationsPerSecond
+                                                         : machine.pointDataOperationsPerSecond)
+                                             : (ofFilter ? machine.filterOperationsPerSecond
+                                                         : machine.dataOperationsPerSecond);
   return all(&dl::WindowAxis::stride) ? rate : rate / machine.strideSlowdown;
-}
-
-/// Of cuDNN.
-static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &g, dlc_math math) {
-  const bool backward = op != DLC_CALL_CONVOLUTION, ofFilter = op == DLC_CALL_BACKWARD_FILTER;
-  // Tensor cores take channels by fours, and no engine without them knows images.
-  if (g.channels < 4)
-    return ofFilter ? 8e12 : 1.7e13;
-  if (math == DLC_MATH_TF32)
-    return tensorCoreRate;
-  auto all = [&](int64_t dl::WindowAxis::*number) {
-    return llvm::all_of(g.axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
-  };
-  double rate = ofFilter ? 1.8e13 : backward ? 2.4e13 : 3e13;
-  if (backward && all(&dl::WindowAxis::kernel))
-    rate = ofFilter ? 1e13 : 1.8e13;
-  return backward && !all(&dl::WindowAxis::stride) ? rate / 2 : rate;
 }
 
 /// Of a launch that moves elements to the workspace or from there.
