@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     for network, source in NETWORKS.items():
-        command = [options.dlc, source, "--target=cuda:simt", f"--math={options.math}", f"--cudnn-device={options.device}", "--emit=report"]
+        command = [options.dlc, source, "--target=cuda:simt", "--conv-algorithm=library", f"--math={options.math}", f"--cudnn-device={options.device}", "--emit=report"]
         report = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         counts, most = {stage: collections.Counter() for stage in STAGES}, 0
         for layer, stage, schedule in convolutions(report):

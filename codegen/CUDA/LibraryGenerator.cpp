@@ -27,8 +27,8 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 static const uint32_t threads = 256, partsThreads = 128;
-/// As NVIDIA recommends for Hopper: with less, products of few rows are slow.
-static const uint64_t productWorkspace = 32 << 20;
+/// An H100 gained nothing by NVIDIA's 32 MiB.
+static const uint64_t productWorkspace = 4 << 20;
 /// Of a convolution, where the user sets no limit.
 static const uint64_t convolutionWorkspace = 16 << 20;
 
@@ -246,14 +246,14 @@ bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) 
 }
 
 LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool transposeB,
-                                 dlc_math math) {
+                                 dlc_math math, std::optional<uint64_t> limit) {
   LibraryCall library;
   library.call.op = DLC_CALL_PRODUCT;
   library.call.transpose_a = transposeA;
   library.call.transpose_b = transposeB;
   llvm::copy(ArrayRef<int64_t>{p.batch, p.m, p.n, p.k, p.m * p.k, p.k * p.n, p.m * p.n},
              library.call.sizes);
-  library.call.workspace_bytes = productWorkspace;
+  library.call.workspace_bytes = std::min(productWorkspace, limit.value_or(productWorkspace));
   library.call.math = math;
   return library;
 }
@@ -265,8 +265,8 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
   if (!a || !b || s.batch * s.m * s.n * s.k == 0)
     return std::nullopt;
   WorkspacePlan workspace(spec);
-  LibraryCall library =
-      productCall({s.batch, s.m, s.n, s.k}, op.getTransposeA(), op.getTransposeB(), target.math);
+  LibraryCall library = productCall({s.batch, s.m, s.n, s.k}, op.getTransposeA(),
+                                    op.getTransposeB(), target.math, target.workspaceLimit);
   std::optional<Epilogue> epilogue;
   auto isRowMajor = [](RankedTensorType type) {
     return program::PhysicalLayout::get(type).rowMajor;

@@ -41,7 +41,7 @@ std::string PatchesGenerator::geometryRefusal(const dl::ConvolutionForm &form,
   const std::array<dl::WindowAxis, 3> axes = form.geometry.threeAxes();
   if (form.geometry.groups != 1)
     return "it has " + std::to_string(form.geometry.groups) + " groups";
-  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1)
+  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1 || axes[0].low != 0)
     return "it has three spatial dimensions";
   for (unsigned axis : {1, 2})
     if (form.direction == Direction::BackwardData && axes[axis].stride != 1 &&

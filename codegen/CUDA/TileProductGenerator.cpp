@@ -195,7 +195,14 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
   Candidate candidate = scheduleTransforms(spec, tiled, parts, target.machine);
   const bool alongK = tiled.direction == Direction::BackwardFilter;
   const dlc_math math = productMath(target);
-  LibraryCall library = productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, math);
+  // Of what the kernel may have, it gets what its operands leave.
+  dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
+  std::optional<uint64_t> limit = target.workspaceLimit;
+  if (wish && wish.getWorkspace())
+    limit = *wish.getWorkspace();
+  if (limit)
+    limit = *limit - std::min(*limit, llvm::alignTo(candidate.workspaceBytes, DLC_ALIGNMENT));
+  LibraryCall library = productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, math, limit);
   const unsigned buffer = spec.operandTypes().size() + spec.resultTypes().size();
   auto piece = [&](int64_t at, int64_t elements) {
     return BufferPiece{buffer, sizeof(float) * at, sizeof(float) * elements};

@@ -5,6 +5,7 @@
 #include "codegen/Kernel/KernelCache.h"
 #include "codegen/Kernel/SourceHash.h"
 #include "codegen/Kernel/Threads.h"
+#include "codegen/Machine/MachineFile.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -114,13 +115,14 @@ static void dropAlgorithms(std::vector<GeneratedCandidate> &all) {
 }
 
 /// What makes equal text equal code: the sources of what makes it, and for the CPU all of the
-/// target; a CUDA kernel's text does not know the architectures that it is compiled for.
+/// target, the machine too, by whose cores plans are made again when code is emitted; a CUDA
+/// kernel's text does not know the architectures that it is compiled for.
 static std::string identityOf(const Target &target) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (auto *cpu = std::get_if<CpuTarget>(&target))
     stream << cpuSourceHash() << '\0' << "llvm " LLVM_VERSION_STRING << '\0' << cpu->cpu << '\0'
-           << cpu->features << '\0' << cpu->vectorBytes;
+           << cpu->features << '\0' << cpu->vectorBytes << '\0' << printMachine(cpu->machine);
   else
     stream << cudaSourceHash();
   return text;

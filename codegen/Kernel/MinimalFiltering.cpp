@@ -223,7 +223,7 @@ std::string codegen::transformRefusal(const std::array<dl::WindowAxis, 3> &axes,
     return "its dilation is not 1";
   if (groups != 1)
     return "it has " + std::to_string(groups) + " groups";
-  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1)
+  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1 || axes[0].low != 0)
     return "it has three spatial dimensions";
   return "";
 }

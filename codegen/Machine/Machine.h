@@ -107,7 +107,7 @@ struct GpuMachine {
 
   bool operator==(const GpuMachine &) const = default;
 
-  /// Any architecture's is that of an H200, whose name it then has.
+  /// Any architecture's is that of an H100, whose name it then has.
   static GpuMachine get(llvm::StringRef) { return {}; }
   int64_t mostRowBytes() const { return rowBytes; }
   double operationSeconds(double operations) const { return operations / operationsPerSecond; }

@@ -6,6 +6,7 @@
 #include "runtime/Training/ReportLines.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -144,8 +145,10 @@ EventFile::open(Options options, std::shared_ptr<const State> state, uint64_t st
   (void)gethostname(host, sizeof(host) - 1);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
       std::chrono::system_clock::now().time_since_epoch());
+  // Of this process' files.
+  static std::atomic<unsigned> next = 0;
   const std::string path = concat(options.folder, "/events.out.tfevents.", seconds.count(), ".",
-                                  host, ".", getpid(), ".0");
+                                  host, ".", getpid(), ".", next++);
   DLC_TRY_ASSIGN(file, LineWriter::open(path, /*append=*/false));
   std::unique_ptr<EventFile> events(
       new EventFile(std::move(options), std::move(state), std::move(file)));

@@ -339,9 +339,12 @@ Status Run::train(std::initializer_list<TrainObserver *> observers) {
     const PhaseScope inside(*impl->ranks, Phase::Compute);
     DLC_TRY(impl->checkTrainingData());
     Result<PathClaim> claim = impl->claimCheckpoint();
-    Status logged = claim.ok() ? impl->openLog(impl->trainer->reportColumns()) : Status();
-    if (claim.ok() && logged.ok())
-      logged = impl->openEvents();
+    const Status logged = guarded([&]() -> Status {
+      if (!claim.ok())
+        return {};
+      DLC_TRY(impl->openLog(impl->trainer->reportColumns()));
+      return impl->openEvents();
+    });
     DLC_TRY(agreeAloud(*impl->ranks, claim.ok() ? logged : claim.status(), {}, impl->options.log));
     std::vector<TrainObserver *> heard(observers);
     if (impl->reports)

@@ -1,6 +1,6 @@
 """Fails where an entry of an example has an arena of more than 1.05 times its live bytes; prints both for all.
 
-usage: check_memory.py EXAMPLES TARGET
+usage: check_memory.py EXAMPLES TARGET [FLAG...]
 """
 import pathlib
 import re
@@ -9,7 +9,7 @@ import sys
 
 wrong = 0
 for model in sorted(pathlib.Path(sys.argv[1]).glob("*/*.dl")):
-    plan = subprocess.run(["dlc", "--emit=exec", f"--target={sys.argv[2]}", model], capture_output=True, text=True)
+    plan = subprocess.run(["dlc", "--emit=exec", f"--target={sys.argv[2]}", *sys.argv[3:], model], capture_output=True, text=True)
     if plan.returncode != 0 and "is not available yet" in plan.stderr:
         continue
     if plan.returncode != 0:

@@ -183,7 +183,7 @@ static void addOptions(CLI::App &app, Options &options) {
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,
-                 "most memory for a step's workspaces; default: none, on CUDA 16")
+                 "most memory for a step's workspaces; default: none, of cuDNN 16")
       ->check(wholeNumber(0, uint64_t(1) << 20))
       ->option_text("MIB");
   addMemoryOptions(app, options);

@@ -1,5 +1,6 @@
 //===- TotalReducer.cpp - see TotalReducer.h --------------------------------------------------===//
 #include "codegen/CPU/Reduce/TotalReducer.h"
+#include "codegen/CPU/Element.h"
 #include "codegen/CPU/Reduce/BandReducer.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "dlc/abi.h"
@@ -10,6 +11,8 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 bool codegen::canReduceTotals(const KernelSpec &spec) {
+  if (Element::of(spec).bytes() != sizeof(float))
+    return false;
   auto isNumber = [](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     return type.getNumElements() == 1 && type.getElementType().isF32();

@@ -33,8 +33,11 @@ void sendLine(int pipe, char mark, std::string_view message) {
 /// Signals are not the program's to handle here, and no core is left. What the C library prints of
 /// a damaged heap goes nowhere, as to a file that is open for reading.
 void becomeQuiet() {
-  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU})
+  for (int signal = 1; signal < NSIG; ++signal)
     std::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   constexpr rlim_t mostSeconds = 60;
   const rlimit noCore = {0, 0}, someTime = {mostSeconds, mostSeconds};
   setrlimit(RLIMIT_CORE, &noCore);
@@ -44,7 +47,8 @@ void becomeQuiet() {
     dup2(nowhere, stream);
 }
 
-[[noreturn]] void runChild(int pipe, const Work &work) {
+/// Ends with the process, whatever happens: it is not to go on as a second one of the program's.
+[[noreturn]] void runChild(int pipe, const Work &work) noexcept {
   becomeQuiet();
   const Result<std::string> done = guarded(
       [&] { return work([&](std::string_view text) { sendLine(pipe, placeMark, text); }); });
@@ -102,11 +106,13 @@ Result<std::string> tryInChild(const Work &work) {
     runChild(ends[1], work);
   }
   close(ends[1]);
-  const std::string said = readAll(ends[0]);
+  Result<std::string> said = guarded([&]() -> Result<std::string> { return readAll(ends[0]); });
+  // What is not read here the child cannot write: it ends, as it has no handler of that signal.
   close(ends[0]);
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR)
     ;
-  return guarded([&] { return resultOf(said); });
+  DLC_TRY_ASSIGN(text, std::move(said));
+  return guarded([&] { return resultOf(text); });
 }
 
 } // namespace dlc::runtime

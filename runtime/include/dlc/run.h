@@ -132,9 +132,9 @@ struct RunOptions {
   /// Work at most this part of the time and rest behind each step for the others, above 0 and up to
   /// 1; all ranks rest alike. No bit depends on it.
   double share = 1;
-  /// Folder that each call of train() that reports something first writes a file of its own to, on
-  /// rank 0, of events that TensorBoard shows: what `logFile` has, what the model is, and the
-  /// images of its first batch, 64 at most, where libdlc_images.so is. Empty: none.
+  /// Folder to which the run writes a file of its own, from its first train() on and on rank 0, of
+  /// events that TensorBoard shows: what `logFile` has, what the model is, and the images of the
+  /// first batch, 64 at most, where libdlc_images.so is. Empty: none.
   std::string tensorboard = {};
   /// With it, how each parameter's values are spread, behind each so many epochs; 0: not.
   uint64_t histograms = 0;
