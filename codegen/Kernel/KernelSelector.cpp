@@ -105,13 +105,12 @@ static bool callsLibrary(const Candidate &candidate) {
 }
 
 /// On CUDA, for those who name whose convolutions they want: takes out our own that have
-/// algorithms.
+/// algorithms, if something else runs the convolution that is not slow.
 static void dropAlgorithms(std::vector<GeneratedCandidate> &all) {
-  auto isPlain = [](const GeneratedCandidate &one) {
-    return !one.candidate.algorithm && !one.candidate.isSlow;
-  };
-  if (llvm::any_of(all, isPlain))
-    llvm::erase_if(all, [&](const GeneratedCandidate &one) { return !isPlain(one); });
+  if (llvm::any_of(all, [](const GeneratedCandidate &one) {
+        return !one.candidate.algorithm && !one.candidate.isSlow;
+      }))
+    llvm::erase_if(all, [](const GeneratedCandidate &one) { return one.candidate.algorithm; });
 }
 
 /// What makes equal text equal code: the sources of what makes it, and for the CPU all of the

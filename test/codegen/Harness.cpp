@@ -274,12 +274,13 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
   }
 }
 
-/// No library computes here: a kernel is all our own.
-static codegen::Target targetOf(StringRef name) {
+/// No library computes here: a kernel is all our own. `generator`: empty for the first of all.
+static codegen::Target targetOf(StringRef name, StringRef generator) {
   codegen::Target target =
       llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
   if (auto *cuda = std::get_if<CudaTarget>(&target))
-    cuda->gemm = cuda->convolution = Provider::Own;
+    cuda->gemm = Provider::Own,
+    cuda->convolution = generator.empty() ? Provider::Own : Provider::Faster;
   return target;
 }
 
@@ -331,7 +332,7 @@ void CompiledTestKernel::choose(const KernelSource &source, const codegen::Targe
 CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef targetName,
                                        StringRef generator, unsigned number)
     : CompiledTestKernel() {
-  codegen::Target target = targetOf(targetName);
+  codegen::Target target = targetOf(targetName, generator);
   choose(source, target, generator, number);
   if (!selected.generator)
     return;
@@ -346,7 +347,7 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
 SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef target,
                                           StringRef generator) {
   CompiledTestKernel kernel;
-  kernel.choose(source, targetOf(target), generator, 0);
+  kernel.choose(source, targetOf(target, generator), generator, 0);
   return kernel.selected;
 }
 
