@@ -6,6 +6,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/TileProductGenerator.h"
+#include "codegen/Kernel/MinimalFiltering.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -39,10 +40,9 @@ static int64_t tapsOf(const dl::ConvolutionForm &form) {
 std::string PatchesGenerator::geometryRefusal(const dl::ConvolutionForm &form,
                                               const CudaTarget &target) const {
   const std::array<dl::WindowAxis, 3> axes = form.geometry.threeAxes();
-  if (form.geometry.groups != 1)
-    return "it has " + std::to_string(form.geometry.groups) + " groups";
-  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1 || axes[0].low != 0)
-    return "it has three spatial dimensions";
+  const std::string refusal = planeRefusal(axes, form.geometry.groups);
+  if (!refusal.empty())
+    return refusal;
   for (unsigned axis : {1, 2})
     if (form.direction == Direction::BackwardData && axes[axis].stride != 1 &&
         (tapsOf(form) != 1 || axes[axis].low != 0))

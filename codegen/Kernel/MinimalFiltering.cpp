@@ -213,6 +213,14 @@ int64_t codegen::transformOperations(const TransformMatrix &left, const Transfor
 // What they run
 //===------------------------------------------------------------------------------------------===//
 
+std::string codegen::planeRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups) {
+  if (groups != 1)
+    return "it has " + std::to_string(groups) + " groups";
+  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1 || axes[0].low != 0)
+    return "it has three spatial dimensions";
+  return "";
+}
+
 std::string codegen::transformRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups) {
   auto all = [&](int64_t dl::WindowAxis::*number) {
     return all_of(axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
@@ -221,11 +229,7 @@ std::string codegen::transformRefusal(const std::array<dl::WindowAxis, 3> &axes,
     return "its stride is not 1";
   if (!all(&dl::WindowAxis::dilation))
     return "its dilation is not 1";
-  if (groups != 1)
-    return "it has " + std::to_string(groups) + " groups";
-  if (axes[0].kernel != 1 || axes[0].input != 1 || axes[0].output != 1 || axes[0].low != 0)
-    return "it has three spatial dimensions";
-  return "";
+  return planeRefusal(axes, groups);
 }
 
 std::string codegen::filterText(const std::array<dl::WindowAxis, 3> &axes) {

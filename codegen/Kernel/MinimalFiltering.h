@@ -65,6 +65,8 @@ struct TransformPlan {
 /// The operations of left * X * right^T.
 int64_t transformOperations(const TransformMatrix &left, const TransformMatrix &right);
 
+/// Why a convolution is not one over height and width, of one group; empty if it is.
+std::string planeRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups);
 /// Why no transform of tiles runs a convolution over depth, height and width; empty if one can.
 std::string transformRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups);
 /// Why no F(m, r) does.

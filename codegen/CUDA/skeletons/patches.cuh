@@ -47,17 +47,10 @@ __device__ void storePatchResult(const Z &z, int m, int n, Totals &...totals) {
 }
 
 template <class Z> __device__ void patchesResults(const Z &z) {
-  int e = blockIdx.x * Z::THREADS + threadIdx.x, m = e / Z::N, n = e % Z::N;
-  if (m < Z::RESULT_M && n < Z::RESULT_N)
-    storePatchResult(z, m, n);
+  eachResult(z, [&](int m, int n) { storePatchResult(z, m, n); });
 }
 
 template <class Z> __device__ void patchesResultsReduced(const Z &z) {
-  static_assert(Z::PARTS == divideUp(Z::RESULT_N, Z::LANES) && Z::PARTS_THREADS == Z::THREADS);
-  int m = blockIdx.x / Z::PARTS, n = blockIdx.x % Z::PARTS * Z::LANES + threadIdx.x;
-  typename Z::Totals v;
-  v.clear();
-  if (n < Z::RESULT_N)
-    storePatchResult(z, m, n, v);
-  leavePart(z, v, blockIdx.x);
+  eachResultReduced(
+      z, [&](int m, int n, typename Z::Totals &totals) { storePatchResult(z, m, n, totals); });
 }

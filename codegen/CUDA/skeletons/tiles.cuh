@@ -136,3 +136,21 @@ template <class S> struct TilesBackwardFilter : TilesSizes<S> {
   }
   __device__ void result(int f, int c, int i, int j, T v) const { this->finish(f, c, 0, i, j, v); }
 };
+
+// ...Results where a thread takes sums of its own: calls f(m, n).
+template <class Z, class F> __device__ void eachResult(const Z &z, const F &f) {
+  int e = blockIdx.x * Z::THREADS + threadIdx.x, m = e / Z::N, n = e % Z::N;
+  if (m < Z::RESULT_M && n < Z::RESULT_N)
+    f(m, n);
+}
+
+// ...ResultsReduced so: calls f(m, n, totals).
+template <class Z, class F> __device__ void eachResultReduced(const Z &z, const F &f) {
+  static_assert(Z::PARTS == divideUp(Z::RESULT_N, Z::LANES) && Z::PARTS_THREADS == Z::THREADS);
+  int m = blockIdx.x / Z::PARTS, n = blockIdx.x % Z::PARTS * Z::LANES + threadIdx.x;
+  typename Z::Totals v;
+  v.clear();
+  if (n < Z::RESULT_N)
+    f(m, n, v);
+  leavePart(z, v, blockIdx.x);
+}

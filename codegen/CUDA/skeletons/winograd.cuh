@@ -78,17 +78,10 @@ __device__ void storeResult(const Z &z, int m, int n, Totals &...totals) {
 }
 
 template <class Z> __device__ void winogradResults(const Z &z) {
-  int e = blockIdx.x * Z::THREADS + threadIdx.x, m = e / Z::N, n = e % Z::N;
-  if (m < Z::RESULT_M && n < Z::RESULT_N)
-    storeResult(z, m, n);
+  eachResult(z, [&](int m, int n) { storeResult(z, m, n); });
 }
 
 template <class Z> __device__ void winogradResultsReduced(const Z &z) {
-  static_assert(Z::PARTS == divideUp(Z::RESULT_N, Z::LANES) && Z::PARTS_THREADS == Z::THREADS);
-  int m = blockIdx.x / Z::PARTS, n = blockIdx.x % Z::PARTS * Z::LANES + threadIdx.x;
-  typename Z::Totals v;
-  v.clear();
-  if (n < Z::RESULT_N)
-    storeResult(z, m, n, v);
-  leavePart(z, v, blockIdx.x);
+  eachResultReduced(
+      z, [&](int m, int n, typename Z::Totals &totals) { storeResult(z, m, n, totals); });
 }
