@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages of scripts/package.sh into bare roots of Debian 11, 12 and 13 and trains there, without LLVM: LeNet by dlc-run,
-# by examples/embed/train.cpp, which the root's g++ compiles against libdlc-dev, and on two ranks by libdlc-mpi. One rank's checkpoints
-# are those of this machine, bit for bit. Into Debian 12 the compiler is installed as well, and compiles the same module.
-# Needs root (for chroot and mounts), network, 2 GB in TMPDIR and some ten minutes.
+# by examples/embed/train.cpp, which the root's g++ compiles against libdlc-dev, of the same images in the files that libdlc-images,
+# libdlc-lmdb and libdlc-hdf5 read, and on two ranks by libdlc-mpi. One rank's checkpoints are those of this machine, bit for bit. Into Debian 12 the compiler is installed as well, and compiles the same module.
+# Needs root (for chroot and mounts), python3-h5py, network, 2 GB in TMPDIR and some ten minutes.
 # usage: scripts/packages-check.sh [--packages FOLDER] [--tools FOLDER] [RELEASE...]
 #   --packages   build/packages by default
 #   --tools      where dlc, dlc-run and make-digits of the same build are: build/release/bin by default
@@ -39,6 +39,27 @@ cp "$packages"/*.deb "$here/examples/embed/train.cpp" "$here/examples/lenet/lene
 "$tools/dlc" "$here/examples/lenet/lenet.dl" -o "$given/lenet.so"
 "$tools/dlc" "$here/examples/lenet/lenet.dl" --data-parallel -o "$given/lenet-ranks.so"
 "$tools/dlc-run" train "$given/lenet.so" --data "idx:$given/digits" --epochs 1 --checkpoint "$given/expected.safetensors" >/dev/null 2>&1
+for format in tar lmdb; do
+  "$tools/dlc-run" data "idx:$given/digits" --convert "$format:$given/digits-$format" >/dev/null
+done
+/usr/bin/python3 - "$given" <<'ARRAYS'
+import sys
+
+import h5py
+import numpy
+
+def numbers(name):
+    raw = open(f"{sys.argv[1]}/digits/{name}", "rb").read()
+    rank = raw[3]
+    return numpy.frombuffer(raw, numpy.uint8, offset=4 + 4 * rank).reshape(numpy.frombuffer(raw, ">u4", rank, 4))
+
+with h5py.File(f"{sys.argv[1]}/digits.h5", "w") as file:
+    images = numbers("train-images-idx3-ubyte")
+    file.create_dataset("image", data=images, chunks=(64, *images.shape[1:]), compression="gzip")
+    file["label"] = numbers("train-labels-idx1-ubyte")
+    file["test/image"] = numbers("t10k-images-idx3-ubyte")
+    file["test/label"] = numbers("t10k-labels-idx1-ubyte")
+ARRAYS
 cat >"$given/check.sh" <<'IN_ROOT'
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -51,6 +72,14 @@ cd /root
 install $given/dlc-run_*.deb $given/libdlc0_*.deb
 dlc-run train $given/lenet.so --data idx:$given/digits --epochs 1 --checkpoint tool.safetensors 2>&1
 cmp tool.safetensors $given/expected.safetensors
+
+install $given/libdlc-images_*.deb $given/libdlc-lmdb_*.deb $given/libdlc-hdf5_*.deb
+for data in tar:$given/digits-tar lmdb:$given/digits-lmdb hdf5:$given/digits.h5; do
+  dlc-run train $given/lenet.so --data $data --epochs 1 --checkpoint formats.safetensors --overwrite >/tmp/train.log 2>&1 ||
+    { tail -n 5 /tmp/train.log; exit 1; }
+  cmp formats.safetensors $given/expected.safetensors
+  echo "and $data gave the same bits"
+done
 
 install $given/libdlc-dev_*.deb g++ pkg-config
 g++ -std=c++20 -O2 $given/train.cpp -o train $(pkg-config --cflags --libs dlc)
