@@ -9,10 +9,12 @@
 //   dl.return
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type, whose
-// gradients are of the same losses. Gradients accumulate, are reduced over ranks and clipped
-// before; each of these is a room of its own, see Update/EntryUpdate.h.
+// gradients are of the same losses and that the optimizer updates by one formula. Gradients
+// accumulate, are reduced over ranks and clipped before; each of these is a room of its own, see
+// Update/EntryUpdate.h.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Rules/Optimizers.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/EntryUpdate.h"
@@ -49,7 +51,8 @@ static llvm::DenseMap<StringAttr, SmallVector<Part>> returnedGradients(EntryOp e
 static LogicalResult collectGroups(EntryUpdate &update) {
   EntryOp entry = update.entry;
   const auto gradients = returnedGradients(entry);
-  llvm::MapVector<std::tuple<OptimizerAttr, Type, Attribute>, ParameterGroup> found;
+  using Key = std::tuple<OptimizerAttr, Type, Attribute, OptimizerRule::Body>;
+  llvm::MapVector<Key, ParameterGroup> found;
   for (UpdateAttr each : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
     StringAttr name = each.getVariable().getAttr();
     auto variable = update.symbols.lookup<VariableOp>(name);
@@ -58,15 +61,16 @@ static LogicalResult collectGroups(EntryUpdate &update) {
       return emitError(entry.getLoc())
              << "'" << entry.getSymName() << "' updates '" << name.getValue()
              << "' but returns no gradient of it: dl-differentiate comes first";
-    Type type = variable.getTensorType().getElementType();
+    const RankedTensorType type = variable.getTensorType();
     UpdatedParameter parameter{each, variable, parts.front().first};
     SmallVector<int64_t, 1> losses;
     for (auto [gradient, loss] : parts) {
       parameter.parts.push_back(gradient);
       losses.push_back(loss);
     }
-    ParameterGroup &group =
-        found[{each.getOptimizer(), type, DenseI64ArrayAttr::get(entry.getContext(), losses)}];
+    ParameterGroup &group = found[{each.getOptimizer(), type.getElementType(),
+                                   DenseI64ArrayAttr::get(entry.getContext(), losses),
+                                   each.getOptimizer().getRule().bodyFor(type.getRank())}];
     group.optimizer = each.getOptimizer();
     group.losses = losses;
     group.parameters.push_back(std::move(parameter));

@@ -1,10 +1,12 @@
 //===- Optimizers.cpp - the rules, one after the other ----------------------------------------===//
 //
 // Formulas, their order and their defaults are PyTorch's, so that the same settings give the same
-// numbers. A new optimizer is a body and a row here.
+// numbers; muon's products are of the parameter's type, where PyTorch's are of bf16. A new
+// optimizer is a body and a row here.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Rules/Optimizers.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -128,10 +130,21 @@ static Value adam(OptimizerBody &b) {
   return b.subtract(b.parameter(), adamStep(b, addDecay(b, b.gradient())));
 }
 
-static Value adamw(OptimizerBody &b) {
+/// The parameter without the part that decays by itself.
+static Value decayed(OptimizerBody &b) {
   Value part = b.multiply(b.setting(rateSetting), b.setting(decaySetting));
-  Value decayed = b.subtract(b.parameter(), b.multiply(part, b.parameter()));
-  return b.subtract(decayed, adamStep(b, b.gradient()));
+  return b.subtract(b.parameter(), b.multiply(part, b.parameter()));
+}
+
+static Value adamw(OptimizerBody &b) {
+  Value rest = decayed(b);
+  return b.subtract(rest, adamStep(b, b.gradient()));
+}
+
+/// What muon does with a parameter that is no matrix: adamw at the same rate.
+static Value muonOfVector(OptimizerBody &b) {
+  Value rest = decayed(b), direction = adamDirection(b, b.gradient(), /*amsgrad=*/false);
+  return b.subtract(rest, b.multiply(b.setting(rateSetting), direction));
 }
 
 static Value adagrad(OptimizerBody &b) {
@@ -153,6 +166,54 @@ static Value adadelta(OptimizerBody &b) {
   Value delta = b.multiply(b.divide(moved, b.sqrt(b.add(squares, epsilon))), g);
   updateAverage(b, "delta_average", rho, b.multiply(delta, delta));
   return b.subtract(b.parameter(), b.multiply(b.setting(rateSetting), delta));
+}
+
+/// Towards the orthogonal matrix that is nearest to `x`, whose norm is 1 at most: each step is an
+/// odd polynomial of the singular values, by products with the smaller of its Gram matrices. They
+/// end between 0.7 and 1.2 (Jordan et al. 2024).
+static Value orthogonalise(TensorBuilder &b, Value x) {
+  constexpr int steps = 5;
+  constexpr double first = 3.4445, third = -4.775, fifth = 2.0315;
+  const bool isTall = b.typeOf(x).getDimSize(0) > b.typeOf(x).getDimSize(1);
+  auto product = [&](Value a, Value c, bool transposeA = false, bool transposeC = false) -> Value {
+    return MatmulOp::create(b.builder, b.loc, a, c, transposeA, transposeC);
+  };
+  for (int step = 0; step < steps; ++step) {
+    Value gram = product(x, x, isTall, !isTall), kept = b.scale(gram, third);
+    Value change = b.add(kept, b.scale(product(gram, gram), fifth));
+    Value straight = b.scale(x, first);
+    x = b.add(straight, isTall ? product(x, change) : product(change, x));
+  }
+  return x;
+}
+
+/// A step of one length along all directions of a matrix: as long as one of `rows` by `columns`
+/// should be, or as adamw's.
+static Value muonDirection(TensorBuilder &b, Value x, bool asAdamw) {
+  const double rows = b.typeOf(x).getDimSize(0), columns = b.typeOf(x).getDimSize(1);
+  const double length =
+      asAdamw ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
+  Value direction = orthogonalise(b, x);
+  return length == 1 ? direction : b.scale(direction, length);
+}
+
+static Value muon(OptimizerBody &b) {
+  Value g = b.gradient();
+  if (b.optimizer.number("momentum") != 0) {
+    Value momentum = b.setting("momentum"), average = updateAverage(b, "momentum", momentum, g);
+    Value rest = b.subtract(b.number(1), momentum);
+    g = b.optimizer.number("nesterov") ? b.add(b.multiply(rest, g), b.multiply(momentum, average))
+                                       : average;
+  }
+  constexpr double leastNorm = 1e-7;
+  Value norm = b.atLeast(b.norm(g), leastNorm);
+  Value unit = b.multiplyBy(g, b.divide(b.splatLike(norm, 1), norm));
+  const bool asAdamw = b.optimizer.number("match_adamw") != 0;
+  Value direction = b.ofMatrix(unit, [asAdamw](TensorBuilder &ops, Value matrix) {
+    return muonDirection(ops, matrix, asAdamw);
+  });
+  Value rest = decayed(b);
+  return b.subtract(rest, b.multiply(b.setting(rateSetting), direction));
 }
 
 static std::vector<OptimizerRule> makeRules() {
@@ -187,6 +248,14 @@ static std::vector<OptimizerRule> makeRules() {
        "layer-wise adaptive moments",
        {rate(1e-3), beta1, beta2, number("epsilon", 1e-6), number(decaySetting, 0.01)},
        lamb},
+      {"muon",
+       "momentum of a matrix made orthogonal; adamw for what has one axis",
+       {rate(1e-3), OptimizerSetting{"momentum", 0.95, false, 1.0},
+        OptimizerSetting{"nesterov", 1.0, true}, number(decaySetting, 0.1), flag("match_adamw"),
+        beta1, beta2, epsilon},
+       muon,
+       nullptr,
+       muonOfVector},
       {"rmsprop",
        "divides by a running root mean square",
        {rate(0.01), number("alpha", 0.99), epsilon, momentum, flag("centered"), decay},

@@ -4,6 +4,8 @@
 // element. Everything else is read from here: the language's built-in and its page, the attribute's
 // verifier, and what dl-build-update builds. A body asks for slots and scalars by name, and those
 // that it asks for exist: momentum 0 leaves out the slot because the formula has no use for it.
+// What no formula of one element is, a norm or what products of a whole matrix make, it asks for
+// too, and gets the element of it.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_DIALECTS_DL_RULES_OPTIMIZERS_H
@@ -11,6 +13,7 @@
 
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
+#include <functional>
 
 namespace dlc::dl {
 
@@ -34,6 +37,9 @@ struct OptimizerSetting {
   std::string describeRange() const;
 };
 
+/// What ops make of a matrix; of its shape and type.
+using MatrixFunction = std::function<mlir::Value(TensorBuilder &, mlir::Value matrix)>;
+
 /// What a body may ask for while it writes the formula of one element, all of rank 0. Settings that
 /// are asked for as numbers are structure, compiled in; those asked for as values are given by the
 /// runtime.
@@ -54,6 +60,9 @@ public:
   /// The L2 norm of `x`, an element, over the parameter that it belongs to, in f64: neither it nor
   /// a ratio of norms leaves the range that a narrower type has.
   virtual Value norm(Value x) = 0;
+  /// The element of what `make` makes of `x` whole: of each parameter as a matrix, the first axis
+  /// by all others, and in its shape and type. For parameters of two axes and more.
+  virtual Value ofMatrix(Value x, MatrixFunction make) = 0;
   /// The number of updates so far, an i64.
   virtual Value step() = 0;
 
@@ -71,12 +80,16 @@ struct OptimizerRule {
   llvm::StringLiteral doc;
   /// In the order of the language.
   std::vector<OptimizerSetting> settings;
+  using Body = mlir::Value (*)(OptimizerBody &);
   /// The parameter's next value; null where dlc has only the name so far.
-  mlir::Value (*body)(OptimizerBody &) = nullptr;
+  Body body = nullptr;
   /// A setting and why it does not fit the others, or nothing; `value` gives each.
   using Mistake = std::pair<llvm::StringRef, std::string>;
   std::optional<Mistake> (*check)(llvm::function_ref<double(llvm::StringRef)> value) = nullptr;
+  /// What updates parameters of fewer than two axes, where `body` needs matrices.
+  Body vectorBody = nullptr;
 
+  Body bodyFor(int64_t axes) const { return vectorBody && axes < 2 ? vectorBody : body; }
   const OptimizerSetting *findSetting(llvm::StringRef name) const;
 };
 

@@ -9,6 +9,12 @@
 // Slots and scalars are those that the rule's body asks for. With `ema` there is one more stream,
 // the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w.
 //
+// What a body asks of whole matrices is ops between two of them:
+//
+//   %unit = dl.multi_tensor(%dw, %m) each(%squares) scalars(%momentum) { ... }
+//   %direction = ... dl.matmul ...
+//   %new:2 = dl.multi_tensor(%w, %dw, %m, %direction) scalars(%lr, %momentum) { ... }
+//
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Rules/Optimizers.h"
 #include "passes/DL/Update/EntryUpdate.h"
@@ -37,6 +43,7 @@ public:
   void setSlot(StringRef name, Value value) override { slots.find(name)->second.next = value; }
   Value setting(StringRef name) override;
   Value norm(Value x) override { return normOfSums(*this, addSquares(x)); }
+  Value ofMatrix(Value x, MatrixFunction make) override;
   Value step() override { return function.addScalar(update.step()); }
   void end(Value next);
 
@@ -106,6 +113,20 @@ SmallVector<Value> GroupBody::addSquares(Value x) {
   const bool isWide = getElementTypeOrSelf(x).isF64();
   return llvm::map_to_vector(squaresForNorm(*this, x, isWide),
                              [&](Value square) { return function.addSum(square); });
+}
+
+Value GroupBody::ofMatrix(Value x, MatrixFunction make) {
+  return function.addMade(x, [this, make = std::move(make)](Value tensor, unsigned number) {
+    VariableOp variable = group.parameters[number].variable;
+    TensorBuilder b{
+        update.builder,
+        NameLoc::get(update.builder.getStringAttr(variable.getSymName() + "/matrix"), loc)};
+    const RankedTensorType type = b.typeOf(tensor);
+    const int64_t rows = type.getDimSize(0);
+    const int64_t columns = ShapedType::getNumElements(type.getShape().drop_front());
+    Value matrix = b.reshape(tensor, RankedTensorType::get({rows, columns}, type.getElementType()));
+    return b.reshape(make(b, matrix), type);
+  });
 }
 
 Value GroupBody::slot(StringRef name, double first) {
@@ -178,5 +199,6 @@ void dlc::dl::applyRule(EntryUpdate &update, const ParameterGroup &group, String
   MultiTensorBuilder function(update.builder, update.place("update"));
   GroupBody body(update, group, name, function);
   body.begin();
-  body.end(group.optimizer.getRule().body(body));
+  VariableOp first = group.parameters.front().variable;
+  body.end(group.optimizer.getRule().bodyFor(first.getTensorType().getRank())(body));
 }

@@ -20,9 +20,17 @@ static RankedTensorType scalarOf(Value tensor) {
   return RankedTensorType::get({}, getElementTypeOrSelf(tensor));
 }
 
+Value MultiTensorBuilder::addStream(Stream stream, Type element) {
+  streams.push_back(std::move(stream));
+  return block->insertArgument(streams.size() - 1, element, loc);
+}
+
 Value MultiTensorBuilder::addStream(ValueRange tensors) {
-  streams.push_back(llvm::to_vector(tensors));
-  return block->insertArgument(streams.size() - 1, scalarOf(tensors.front()), loc);
+  return addStream({llvm::to_vector(tensors)}, scalarOf(tensors.front()));
+}
+
+Value MultiTensorBuilder::addMade(Value term, Make make) {
+  return addStream({{}, term, std::move(make)}, term.getType());
 }
 
 Value MultiTensorBuilder::addEach(Each each, Type element) {
@@ -62,53 +70,66 @@ Value MultiTensorBuilder::addScalar(Value scalar) {
 /// Whether all that `term` is computed from has been computed.
 bool MultiTensorBuilder::isReady(Value term) const {
   auto slice = backwardSlice(term);
+  for (auto [i, stream] : llvm::enumerate(streams))
+    if (stream.tensors.empty() && slice.contains(block->getArgument(i)))
+      return false;
   for (auto [i, each] : llvm::enumerate(eachs))
     if (!each.numbers && slice.contains(block->getArgument(streams.size() + i)))
       return false;
   return true;
 }
 
-/// An op that computes the sums of `terms`, with so much of the body as they need.
-MultiTensorOp MultiTensorBuilder::sumsOf(ArrayRef<Value> terms) {
+/// An op that computes these, with so much of the body as they need.
+MultiTensorOp MultiTensorBuilder::partOf(ArrayRef<Value> yielded, ArrayRef<Value> summed) {
   llvm::SetVector<Value> needed;
-  for (Value term : terms)
-    needed.insert_range(backwardSlice(term));
-  MultiTensorBuilder sums(outside, loc);
+  for (ArrayRef<Value> terms : {yielded, summed})
+    for (Value term : terms)
+      needed.insert_range(backwardSlice(term));
+  MultiTensorBuilder part(outside, loc);
   IRMapping mapping;
   for (BlockArgument argument : block->getArguments()) {
     size_t number = argument.getArgNumber();
     if (!needed.contains(argument))
       continue;
     if (number < streams.size())
-      mapping.map(argument, sums.addStream(streams[number]));
+      mapping.map(argument, part.addStream(streams[number].tensors));
     else if (number < streams.size() + eachs.size())
-      mapping.map(argument, sums.addEach(eachs[number - streams.size()].numbers));
+      mapping.map(argument, part.addEach(eachs[number - streams.size()].numbers));
     else
-      mapping.map(argument, sums.addScalar(scalars[number - streams.size() - eachs.size()]));
+      mapping.map(argument, part.addScalar(scalars[number - streams.size() - eachs.size()]));
   }
   for (Operation &op : *block)
     if (needed.contains(op.getResult(0)))
-      sums.body().clone(op, mapping);
-  return sums.finish({},
-                     llvm::map_to_vector(terms, [&](Value term) { return mapping.lookup(term); }));
+      part.body().clone(op, mapping);
+  auto own = [&](Value term) { return mapping.lookup(term); };
+  return part.finish(llvm::map_to_vector(yielded, own), llvm::map_to_vector(summed, own));
 }
 
-/// Computes what the body asks for as sums, in as few ops as they wait for each other.
-void MultiTensorBuilder::computeSums() {
+/// Computes what the body asks for as sums and of whole tensors, in as few ops as they wait for
+/// each other.
+void MultiTensorBuilder::computeTerms() {
   auto isOpen = [](const Each &each) { return !each.numbers; };
-  while (llvm::any_of(eachs, isOpen)) {
-    SmallVector<Each *> ready;
+  auto isUnmade = [](const Stream &stream) { return stream.tensors.empty(); };
+  while (llvm::any_of(eachs, isOpen) || llvm::any_of(streams, isUnmade)) {
+    SmallVector<Each *> sums;
+    SmallVector<Stream *> made;
     for (Each &each : eachs)
       if (isOpen(each) && isReady(each.term))
-        ready.push_back(&each);
-    MultiTensorOp op =
-        sumsOf(llvm::map_to_vector(ready, [](const Each *each) { return each->term; }));
-    for (auto [number, each] : llvm::enumerate(ready))
+        sums.push_back(&each);
+    for (Stream &stream : streams)
+      if (isUnmade(stream) && isReady(stream.term))
+        made.push_back(&stream);
+    auto termOf = [](const auto *waiting) { return waiting->term; };
+    MultiTensorOp op = partOf(llvm::map_to_vector(made, termOf), llvm::map_to_vector(sums, termOf));
+    for (auto [number, each] : llvm::enumerate(sums))
       each->numbers = op.getSum(number);
+    for (auto [run, stream] : llvm::enumerate(made))
+      for (unsigned i = 0; i < op.getCount(); ++i)
+        stream->tensors.push_back(stream->make(op.getResultTensor(run, i), i));
   }
 }
 
-/// What the body holds for its sums alone.
+/// What the body holds for terms alone.
 void MultiTensorBuilder::eraseUnused(ValueRange kept) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (op.use_empty() && !llvm::is_contained(kept, op.getResult(0)))
@@ -152,18 +173,18 @@ MultiTensorOp dlc::dl::createPart(OpBuilder &builder, Location loc, MultiTensorO
 }
 
 MultiTensorOp MultiTensorBuilder::finish(ValueRange yielded, ValueRange summed) {
-  computeSums();
+  computeTerms();
   SmallVector<Type> types;
   for (Value value : yielded)
-    for (Value tensor : streams.front())
+    for (Value tensor : streams.front().tensors)
       types.push_back(cast<RankedTensorType>(tensor.getType()).clone(getElementTypeOrSelf(value)));
   for (Value value : summed)
-    types.push_back(
-        RankedTensorType::get(int64_t(streams.front().size()), getElementTypeOrSelf(value)));
+    types.push_back(RankedTensorType::get(int64_t(streams.front().tensors.size()),
+                                          getElementTypeOrSelf(value)));
   SmallVector<Value> tensors, values(yielded);
   llvm::append_range(values, summed);
-  for (ArrayRef<Value> stream : streams)
-    llvm::append_range(tensors, stream);
+  for (const Stream &stream : streams)
+    llvm::append_range(tensors, stream.tensors);
   eraseUnused(values);
   YieldOp::create(inside, loc, values);
   auto op = MultiTensorOp::create(

@@ -1,8 +1,8 @@
 //===- MultiTensorBuilder.h - a multi_tensor, made by writing its body --------------*- C++ -*-===//
 //
-// The formula of one element asks for streams, numbers of its tensor, sums and scalars where it
-// needs them, and gets the body's argument for each. So no second list has to agree with the order
-// of these.
+// The formula of one element asks for streams, numbers of its tensor, sums, what is made of whole
+// tensors, and scalars where it needs them, and gets the body's argument for each. So no second
+// list has to agree with the order of these.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_DL_UPDATE_MULTITENSORBUILDER_H
@@ -20,6 +20,10 @@ public:
 
   /// One tensor for each of the parameters; returns the element.
   mlir::Value addStream(mlir::ValueRange tensors);
+  /// What `make` makes of `term`, a value of the body, for all elements of tensor `number`: an op
+  /// before this one computes that. Returns the element.
+  using Make = std::function<mlir::Value(mlir::Value tensor, unsigned number)>;
+  mlir::Value addMade(mlir::Value term, Make make);
   /// One number for each of the parameters, tensor<[count]>; returns that of the element's tensor.
   mlir::Value addEach(mlir::Value numbers);
   /// The same with constants, as elements of the type of `like`: f64 where that is, else f32 cast
@@ -45,17 +49,25 @@ private:
     mlir::Value numbers, term;
   };
 
-  void computeSums();
+  /// A tensor for each parameter, or what they will be made of.
+  struct Stream {
+    llvm::SmallVector<mlir::Value> tensors;
+    mlir::Value term = {};
+    Make make = {};
+  };
+
+  void computeTerms();
   void eraseUnused(mlir::ValueRange kept);
   bool isReady(mlir::Value term) const;
-  MultiTensorOp sumsOf(llvm::ArrayRef<mlir::Value> terms);
+  MultiTensorOp partOf(llvm::ArrayRef<mlir::Value> yielded, llvm::ArrayRef<mlir::Value> summed);
+  mlir::Value addStream(Stream stream, mlir::Type element);
   mlir::Value addEach(Each each, mlir::Type element);
 
   mlir::OpBuilder &outside;
   mlir::Location loc;
   std::unique_ptr<mlir::Block> block;
   mlir::OpBuilder inside;
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>> streams;
+  llvm::SmallVector<Stream> streams;
   llvm::SmallVector<Each> eachs;
   llvm::SmallVector<mlir::Value> scalars;
 };

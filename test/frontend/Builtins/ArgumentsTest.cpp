@@ -209,6 +209,7 @@ static const std::vector<Trial> &trials() {
        {{"dampening", "momentum=0.5, dampening=0.5"}, {"nesterov", "momentum=0.5, nesterov=true"}}},
       {"lars", "0.1"},
       {"lamb", "", {{"betas", "betas=(0.5, 0.5)"}}},
+      {"muon", "", {{"betas", "betas=(0.5, 0.5)"}}},
       {"adam", "", {{"betas", "betas=(0.5, 0.5)"}}},
       {"adamw", "", {{"betas", "betas=(0.5, 0.5)"}}},
       {"rmsprop"},

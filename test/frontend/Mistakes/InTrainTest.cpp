@@ -81,6 +81,11 @@ R"dl(test.dl:5:46: error: nesterov needs a momentum
   optimizer = lars(0.1, momentum=0, nesterov=true)
                                              ^~~~
 )dl", {}},
+{"OptimizerMuonMomentum", R"dl(optimizer = muon(momentum=1))dl",
+R"dl(test.dl:5:29: error: 'momentum' is 0 or more and below 1, found 1
+  optimizer = muon(momentum=1)
+                            ^
+)dl", {}},
 {"OptimizerRho", R"dl(optimizer = adadelta(rho=1.5))dl",
 R"dl(test.dl:5:28: error: 'rho' is 0 or more and below 1, found 1.5
   optimizer = adadelta(rho=1.5)
@@ -221,7 +226,7 @@ R"dl(test.dl:5:16: error: expected '=', found ':'
 {"OptimizerMomentum", R"dl(optimizer = Momentum(0.1, 0.9))dl",
 R"dl(test.dl:5:15: error: unknown name 'Momentum'
   optimizer = Momentum(0.1, 0.9)
-              ^~~~~~~~ there is sgd, lars, adam, adamw, lamb, rmsprop, adagrad, adadelta
+              ^~~~~~~~ there is sgd, lars, adam, adamw, lamb, muon, rmsprop, adagrad, adadelta
 )dl", {}},
 {"ScheduleSteplr", R"dl(schedule = StepLR(30))dl",
 R"dl(test.dl:5:14: error: unknown name 'StepLR'
