@@ -8,18 +8,6 @@ MachineModel::MachineModel(const CpuTarget &target, int64_t elementBytes)
     : CpuMachine(target.machine), elementBytes(elementBytes),
       lanes(target.vectorBytes / elementBytes), vectorRegisters(target.vectorRegisters) {}
 
-int64_t dlc::codegen::maxTileRows(const MachineModel &machine, int64_t vectors) {
-  return std::max<int64_t>(1, (machine.vectorRegisters - vectors - 1) / vectors);
-}
-
-double dlc::codegen::cyclesPerStep(const MachineModel &m, int64_t rows, int64_t vectors) {
-  // Prefetch of each vector; half of a count, a branch and the load of an offset.
-  const double overhead = double(vectors) + 1.5;
-  double fmas = double(rows * vectors), loads = double(rows + vectors);
-  return std::max({fmas / m.fmasPerCycle, loads / m.loadsPerCycle,
-                   (fmas + loads + overhead) / m.issuesPerCycle, m.fmaLatency});
-}
-
 double dlc::codegen::tileSeconds(double cycles, const MachineModel &machine) {
   return cycles / machine.tileCyclesPerSecond(4 * machine.lanes);
 }

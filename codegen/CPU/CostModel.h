@@ -1,8 +1,9 @@
 //===- CostModel.h - how fast a processor runs register tiles -----------------------*- C++ -*-===//
 //
 // What follows from a machine's record (codegen/Machine) and the vectors that code uses of it: the
-// cycles of a register tile, the way to memory. Seconds add up: a step on one core takes the sum
-// over its kernels, which bench/estimate/estimate.py compares with the clock.
+// seconds of a register tile's cycles (Gemm/MicroKernel.h), the way to memory. Seconds add up: a
+// step on one core takes the sum over its kernels, which bench/estimate/estimate.py compares with
+// the clock.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_COSTMODEL_H
@@ -22,14 +23,6 @@ struct MachineModel : CpuMachine {
 
 /// Multiply-adds below which a task is not worth starting: some twenty microseconds.
 constexpr double smallestTask = 1 << 21;
-
-/// The largest number of rows whose accumulators, with a step's vectors and one broadcast, fit the
-/// registers.
-int64_t maxTileRows(const MachineModel &machine, int64_t vectors);
-
-/// Cycles of one step of the micro-kernel's sum, `rows` broadcasts times `vectors` vectors: the
-/// narrowest of FMA ports, load ports, issue and latency.
-double cyclesPerStep(const MachineModel &machine, int64_t rows, int64_t vectors);
 
 /// Estimated seconds of `cycles` of register tiles on one core.
 double tileSeconds(double cycles, const MachineModel &machine);

@@ -34,6 +34,13 @@ struct Element {
   int64_t storedLine() const { return lineBytes / storedBytes(); }
 };
 
+/// What stands in a place of a packed operand, which has the bytes of a computed element: one of
+/// those, or neighbours along the sum as they are stored; zeros behind its end.
+struct PackedFormat {
+  mlir::Type element;
+  int64_t numbers = 1;
+};
+
 } // namespace dlc::codegen
 
 #endif

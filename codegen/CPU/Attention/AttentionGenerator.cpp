@@ -39,7 +39,7 @@ static double cyclesPerProduct(const dl::AttentionForm &form, const MachineModel
   auto padded = [](int64_t size, int64_t to) { return double(roundUp(size, to)) / double(size); };
   const int64_t columns = vectors * machine.lanes;
   double wide = (padded(form.depth, columns) + padded(form.width, columns)) / 2;
-  return cyclesPerStep(machine, rows, vectors) / double(rows * columns) * wide *
+  return fmaKernel().cycles(machine, rows, vectors) / double(rows * columns) * wide *
          padded(form.keys, columns) * padded(form.queries, rows);
 }
 
@@ -55,7 +55,7 @@ static AttentionSchedule chooseSchedule(const dl::AttentionForm &form, const Cpu
   MachineModel machine(target);
   AttentionSchedule best;
   for (int64_t vectors = 1; vectors <= 4; ++vectors)
-    for (int64_t rows = 1; rows <= maxTileRows(machine, vectors); ++rows)
+    for (int64_t rows = 1; rows <= fmaKernel().mostRows(machine, vectors); ++rows)
       if (cyclesPerProduct(form, machine, rows, vectors) <
           cyclesPerProduct(form, machine, best.rows, best.vectors))
         best.rows = rows, best.vectors = vectors;

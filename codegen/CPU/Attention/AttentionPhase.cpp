@@ -17,12 +17,12 @@ Source AttentionPhase::sourceOf(Value tensor, int64_t rows, int64_t columns) {
 LLVM::LLVMFuncOp codegen::attentionProduct(ModuleOp module, const CpuTarget &target,
                                            Element element, const AttentionSchedule &schedule,
                                            int64_t pitch, bool turned, StringRef name) {
-  MicroKernel micro;
+  MicroTile micro;
   for (int64_t row = 0; row < schedule.rows; ++row)
     micro.rowOffsets.push_back(turned ? row : row * pitch);
   micro.vectors = schedule.vectors;
   micro.stepA = turned ? pitch : 1;
-  return emitMicroKernel(module, target, element, micro, name);
+  return fmaKernel().emit(module, target, element, micro, name);
 }
 
 //===------------------------------------------------------------------------------------------===//

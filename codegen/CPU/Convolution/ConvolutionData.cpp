@@ -925,14 +925,14 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
                                            ModuleOp module, const ConvolutionProblem &problem) {
   DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters),
                 Element::of(spec).lanes(target));
-  MicroKernel micro;
+  MicroTile micro;
   for (int64_t m = 0; m < plan.boxSize(); ++m)
     micro.rowOffsets.push_back(plan.rowOffset(m));
   micro.stepA = plan.copiesTiles() ? plan.boxSize() : 0;
   micro.vectors = plan.schedule.vectors;
   micro.laterLines = plan.laterLines();
   micro.laterOffsets = plan.schedule.inPlace;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
+  LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {
     DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase++),

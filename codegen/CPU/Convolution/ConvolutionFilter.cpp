@@ -562,7 +562,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters),
                   Element::of(spec).lanes(target));
   const FilterSchedule &s = plan.schedule;
-  MicroKernel micro;
+  MicroTile micro;
   if (s.readsGradient()) {
     for (int64_t v = 0; v < s.vectors; ++v)
       micro.columnOffsets.push_back(plan.columnAt(v * plan.lanes));
@@ -582,7 +582,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   }
   micro.vectors = s.vectors;
   micro.stepA = s.bandRows == 1 ? problem.stride[2] * plan.pixelStep() : 0;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
+  LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
   if (failed(sums.finish()))

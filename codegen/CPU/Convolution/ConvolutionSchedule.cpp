@@ -1,6 +1,6 @@
 //===- ConvolutionSchedule.cpp - see ConvolutionSchedule.h ------------------------------------===//
 #include "codegen/CPU/Convolution/ConvolutionSchedule.h"
-#include "codegen/CPU/Gemm/PackEmitter.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -63,7 +63,7 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
     double steps = double(g.sourceChannels * g.taps(phase));
     double parts = std::ceil(steps * double(m.elementBytes * width) / double(mostPanelBytes(m, s)));
     cycles += tilesOf(g, s, phase) * panels *
-              (steps * cyclesPerStep(m, rows, s.vectors) + overhead + (parts - 1) * perPart);
+              (steps * fmaKernel().cycles(m, rows, s.vectors) + overhead + (parts - 1) * perPart);
   }
   return cycles;
 }
@@ -146,7 +146,7 @@ static SmallVector<DataSchedule> chooseTiles(const DataGeometry &g, const Machin
       DataSchedule &s = all.emplace_back();
       s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors, s.inPlace = inPlace;
     };
-    const int64_t rows = maxTileRows(m, vectors);
+    const int64_t rows = fmaKernel().mostRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
       add(1, cols);
     for (int64_t cols = g.targetBlock > 1 ? 1 : width; severalRows && cols <= width; ++cols)
@@ -284,7 +284,8 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
   const double waiting = p.xBlock > 1 && !s.inPlace ? 0.5 * double(s.boxRows * s.boxCols) : 0;
   const double ofCall = s.inPlace ? 10 + 0.5 * double(s.boxSize() * s.vectors)
                                   : 30 + 3 * double(s.boxSize() * s.vectors);
-  return tiles * (pixels * (cyclesPerStep(m, s.boxSize(), s.vectors) + waiting) + calls * ofCall);
+  return tiles *
+         (pixels * (fmaKernel().cycles(m, s.boxSize(), s.vectors) + waiting) + calls * ofCall);
 }
 
 double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel &m,
@@ -333,7 +334,7 @@ static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p
       s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
       s.inPlace = inPlace;
     };
-    const int64_t rows = maxTileRows(m, vectors);
+    const int64_t rows = fmaKernel().mostRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
       add(1, 1, cols);
     for (int64_t box = 2; box <= std::min(p.kernel[1], rows / p.kernel[2]); ++box)

@@ -1,6 +1,5 @@
 //===- Gemm.cpp - emits packed matrix products, see Gemm.h ------------------------------------===//
 #include "codegen/CPU/Gemm/Gemm.h"
-#include "codegen/CPU/Gemm/MicroKernel.h"
 #include "codegen/CPU/Reduce/TotalReducer.h"
 
 using namespace mlir;
@@ -363,11 +362,11 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
                                 const GemmProblem &problem) {
   GemmSchedule schedule = GemmSchedule::fromJSON(candidate.parameters);
   GemmLayout layout(problem, schedule, problem.element.lanes(target));
-  MicroKernel micro;
+  MicroTile micro;
   micro.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, schedule.rows));
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, problem.element, micro);
+  LLVM::LLVMFuncOp function = problem.kernel->emit(module, target, problem.element, micro);
   const bool packs = schedule.packed != GemmProblem::Operand::None;
   if (packs) {
     GemmPhase whole(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), problem,

@@ -16,8 +16,7 @@
 #ifndef DLC_CODEGEN_CPU_GEMM_GEMM_H
 #define DLC_CODEGEN_CPU_GEMM_GEMM_H
 
-#include "codegen/CPU/CostModel.h"
-#include "codegen/CPU/Gemm/PackEmitter.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
 
 namespace dlc::codegen {
 
@@ -27,6 +26,7 @@ struct GemmProblem {
   enum class Operand { None, A, B };
 
   Element element;
+  const MicroKernel *kernel = &fmaKernel(); ///< that it runs on
   int64_t batch = 1, m = 1, n = 1, k = 1, terms = 1;
   /// Whether a's neighbours in memory lie along m, b's along n.
   bool rowsContiguousA = false, columnsContiguousB = true;

@@ -1,6 +1,5 @@
 //===- GemmSchedule.cpp - register tile, cache blocks and grid of a matrix product ------------===//
 #include "codegen/CPU/Gemm/Gemm.h"
-#include "codegen/CPU/Gemm/PackEmitter.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -50,7 +49,7 @@ static double tileCycles(const GemmProblem &p, const MachineModel &m, const Gemm
   double perBlock = 20 + 1.5 * double(s.rows * s.vectors);
   // A panel of b comes partly from L2.
   double waiting = m.l2LineCycles * double(s.vectors * m.lanes) / double(p.element.line());
-  return tiles * (double(p.sumLength()) * (cyclesPerStep(m, s.rows, s.vectors) + waiting) +
+  return tiles * (double(p.sumLength()) * (p.kernel->cycles(m, s.rows, s.vectors) + waiting) +
                   perBlock * double(p.blocks(s.depth)));
 }
 
@@ -59,7 +58,7 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
   std::vector<GemmSchedule> best;
   for (int64_t vectors = 1; vectors <= 4; ++vectors) {
     std::vector<GemmSchedule> tiles;
-    for (int64_t rows = 1; rows <= std::min(p.m, maxTileRows(m, vectors)); ++rows) {
+    for (int64_t rows = 1; rows <= std::min(p.m, p.kernel->mostRows(m, vectors)); ++rows) {
       GemmSchedule &s = tiles.emplace_back();
       s.rows = rows, s.vectors = vectors, s.depth = blockDepth(p, m, vectors);
     }

@@ -2,10 +2,15 @@
 //
 //   acc[m][n] (+)= sum over k of A(m, k) * B[k][n]       m < rows, n < vectors * lanes
 //
+// A micro-kernel is what a processor multiplies and adds with: how many numbers along k a step
+// takes, how they are packed, what a step costs, and the function that makes all steps. Its users
+// ask for these and pack, count and lay out places: a place holds what a row of A or a column of B
+// has in a step. One file each: FmaKernel.cpp takes any float.
+//
 // B is a packed panel, `vectors` full vectors a step, or lies in blocks of channels: then each of
 // its vectors stands at a fixed distance from the first. A is read by scalar broadcasts from where
-// it lies: row m stands at a fixed distance from row 0, step k either at k * stepA or at
-// offsets[k], so that a convolution's taps need no im2col. Accumulators live in registers during
+// it lies: row m stands at a fixed distance from row 0, step s either at s * stepA or at
+// offsets[s], so that a convolution's taps need no im2col. Accumulators live in registers during
 // the loop and are stored once, packed [rows][vectors * lanes].
 //
 // Complex: every other vector of B and of the accumulators holds the imaginary parts of the one
@@ -15,21 +20,22 @@
 #ifndef DLC_CODEGEN_CPU_GEMM_MICROKERNEL_H
 #define DLC_CODEGEN_CPU_GEMM_MICROKERNEL_H
 
+#include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Gemm/PackEmitter.h"
 
 namespace dlc::codegen {
 
-struct MicroKernel {
-  /// Distance of each row of A from the first, in elements.
+/// Rows and columns of a call, and where its operands lie; distances in places.
+struct MicroTile {
+  /// Distance of each row of A from the first.
   llvm::SmallVector<int64_t> rowOffsets;
   int64_t vectors = 1;
-  /// Distance of each vector of B from the first, and between steps, in elements; none: a packed
-  /// panel's.
+  /// Distance of each vector of B from the first, and between steps; none: a packed panel's.
   llvm::SmallVector<int64_t> columnOffsets;
   int64_t stepB = 0;
-  /// Elements between steps of A; 0 means a table of 32-bit offsets.
+  /// Between steps of A; 0 means a table of 32-bit offsets.
   int64_t stepA = 0;
-  /// From A's real to its imaginary parts, in elements; 0: numbers are real.
+  /// From A's real to its imaginary parts; 0: numbers are real.
   int64_t imaginary = 0;
   /// Cache lines that each step asks for, of what later calls read: of an argument more.
   int64_t laterLines = 0;
@@ -42,12 +48,38 @@ struct MicroKernel {
   int64_t entries() const { return laterOffsets ? 1 + laterLines : 1; }
 };
 
-/// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
-/// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
-/// module with several gives each a name. It reads and writes computed elements.
-mlir::LLVM::LLVMFuncOp emitMicroKernel(mlir::ModuleOp module, const CpuTarget &target,
-                                       Element element, const MicroKernel &kernel,
-                                       llvm::StringRef name = "micro_kernel");
+class MicroKernel {
+public:
+  virtual ~MicroKernel() = default;
+
+  /// In schedules behind all else, and their way back to the kernel; empty for the one that every
+  /// processor has.
+  virtual llvm::StringRef name() const = 0;
+  /// Whether it multiplies such elements, and the target has it.
+  virtual bool takes(Element element, const CpuTarget &target) const = 0;
+  /// Numbers along k that a step multiplies, of a row and a column.
+  virtual int64_t step() const = 0;
+  virtual PackedFormat formatA(Element element) const = 0;
+  virtual PackedFormat formatB(Element element) const = 0;
+
+  /// The most rows of `vectors` vectors that registers hold.
+  virtual int64_t mostRows(const MachineModel &machine, int64_t vectors) const = 0;
+  /// Of one step.
+  virtual double cycles(const MachineModel &machine, int64_t rows, int64_t vectors) const = 0;
+
+  /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
+  /// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
+  /// module with several gives each a name. Accumulators are computed elements.
+  virtual mlir::LLVM::LLVMFuncOp emit(mlir::ModuleOp module, const CpuTarget &target,
+                                      Element element, const MicroTile &tile,
+                                      llvm::StringRef name = "micro_kernel") const = 0;
+
+  /// Steps that a sum of `count` numbers takes.
+  int64_t steps(int64_t count) const { return ceilDiv(count, step()); }
+};
+
+/// Multiplies and adds computed elements, one a step.
+const MicroKernel &fmaKernel();
 
 } // namespace dlc::codegen
 

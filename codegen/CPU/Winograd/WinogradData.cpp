@@ -386,14 +386,14 @@ LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate 
                                         const ConvolutionProblem &problem) {
   const WinogradSchedule schedule = WinogradSchedule::fromJSON(candidate.parameters);
   DataPlan plan(problem, schedule, target.vectorBytes / 4);
-  MicroKernel micro;
+  MicroTile micro;
   for (int64_t row = 0; row < schedule.rows; ++row)
     micro.rowOffsets.push_back(row * plan.sizes.lanes);
   micro.vectors = schedule.vectors;
   if (plan.sizes.parts == 2)
     micro.imaginary = schedule.rows * plan.sizes.lanes;
   micro.laterLines = plan.laterLines();
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
+  LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
   DataPhase filter(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   filter.transformFilter();
   DataPhase tiles(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);

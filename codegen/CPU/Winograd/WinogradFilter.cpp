@@ -273,14 +273,14 @@ LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidat
                                           ModuleOp module, const ConvolutionProblem &problem) {
   const WinogradSchedule schedule = WinogradSchedule::fromJSON(candidate.parameters);
   FilterPlan plan(problem, schedule, target.vectorBytes / 4);
-  MicroKernel micro;
+  MicroTile micro;
   for (int64_t row = 0; row < schedule.rows; ++row)
     micro.rowOffsets.push_back(row);
   micro.vectors = schedule.vectors;
   micro.stepA = plan.sizes.parts * plan.sizes.lanes;
   if (plan.sizes.parts == 2)
     micro.imaginary = plan.sizes.lanes;
-  LLVM::LLVMFuncOp function = emitMicroKernel(module, target, Element::of(spec), micro);
+  LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
   FilterPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);

@@ -1,6 +1,7 @@
 //===- WinogradSchedule.cpp - see WinogradSchedule.h ------------------------------------------===//
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "codegen/CPU/FFT/FourierTransform.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -126,7 +127,7 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double tiles = filter ? double(z.sourceVectors * z.lanes / s.rows) : double(z.tilePanels());
   const double perCall = 30 + 3 * double(s.rows * s.vectors);
   const double products = double(z.blocks * z.points * z.targetPanels) * tiles *
-                          (steps * cyclesPerStep(machine, s.rows, s.vectors) + perCall);
+                          (steps * fmaKernel().cycles(machine, s.rows, s.vectors) + perCall);
   double cycles = products;
   // Each task transforms the tiles that it needs; segments are transposed on their way.
   auto segment = [&](int64_t rows, int64_t pitch, double pixel, double transform) {
@@ -248,7 +249,7 @@ void ScheduleSearch::addTiles(WinogradSchedule s) {
   const bool isComplex = s.algorithm == ConvolutionAlgorithm::FFT;
   for (s.vectors = isComplex ? 2 : 1; s.vectors <= (isComplex ? 4 : 3);
        s.vectors += isComplex ? 2 : 1) {
-    const int64_t most = maxTileRows(m, s.vectors);
+    const int64_t most = fmaKernel().mostRows(m, s.vectors);
     for (s.rows = 1; s.rows <= most; ++s.rows)
       if (isFilter() ? m.lanes % s.rows == 0 : s.rows <= tiles)
         complete(s);

@@ -1,5 +1,5 @@
-//===- MicroKernel.cpp - see MicroKernel.h ----------------------------------------------------===//
-#include "codegen/CPU/Gemm/MicroKernel.h"
+//===- BroadcastKernel.cpp - see BroadcastKernel.h --------------------------------------------===//
+#include "codegen/CPU/Gemm/BroadcastKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,9 +11,10 @@ using namespace dlc::codegen;
 
 namespace {
 /// The pieces of the function while it is built.
-struct MicroKernelBuilder {
+struct StepBuilder {
   PackEmitter &e;
-  const MicroKernel &kernel;
+  const BroadcastKernel &kernel;
+  const MicroTile &tile;
   Value a, panel, offsets, later;
 
   SmallVector<Value> step(Value k, ValueRange accumulators);
@@ -23,24 +24,21 @@ struct MicroKernelBuilder {
 } // namespace
 
 /// One step of a complex sum: (a + bi)(c + di) = (ac - bd) + (ad + bc) i.
-SmallVector<Value> MicroKernelBuilder::multiplyComplex(Value row, ValueRange columns,
-                                                       ValueRange accumulators) {
+SmallVector<Value> StepBuilder::multiplyComplex(Value row, ValueRange columns,
+                                                ValueRange accumulators) {
   SmallVector<Value> sums = llvm::to_vector(accumulators);
   auto multiplyAdd = [&](Value factor, Value column, Value &sum) {
-    sum = vector::FMAOp::create(e.b, e.loc, factor, column, sum);
+    sum = kernel.multiplyAdd(e, factor, column, sum);
   };
-  auto factorAt = [&](int64_t offset) {
-    return e.splat(e.load(row, e.constant(offset), e.floatType()), e.lanes);
-  };
-  for (int64_t m = 0; m < kernel.rows(); ++m) {
-    Value real = factorAt(kernel.rowOffsets[m]);
-    for (int64_t v = 0; v < kernel.vectors; ++v)
-      multiplyAdd(real, columns[v], sums[m * kernel.vectors + v]);
+  for (int64_t m = 0; m < tile.rows(); ++m) {
+    Value real = kernel.broadcast(e, row, tile.rowOffsets[m]);
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      multiplyAdd(real, columns[v], sums[m * tile.vectors + v]);
   }
-  for (int64_t m = 0; m < kernel.rows(); ++m) {
-    Value imaginary = factorAt(kernel.rowOffsets[m] + kernel.imaginary);
-    for (int64_t v = 0; v < kernel.vectors; v += 2) {
-      Value *sum = &sums[m * kernel.vectors + v];
+  for (int64_t m = 0; m < tile.rows(); ++m) {
+    Value imaginary = kernel.broadcast(e, row, tile.rowOffsets[m] + tile.imaginary);
+    for (int64_t v = 0; v < tile.vectors; v += 2) {
+      Value *sum = &sums[m * tile.vectors + v];
       multiplyAdd(imaginary, arith::NegFOp::create(e.b, e.loc, columns[v + 1]), sum[0]);
       multiplyAdd(imaginary, columns[v], sum[1]);
     }
@@ -49,39 +47,38 @@ SmallVector<Value> MicroKernelBuilder::multiplyComplex(Value row, ValueRange col
 }
 
 /// One step of the sum.
-SmallVector<Value> MicroKernelBuilder::step(Value k, ValueRange accumulators) {
-  Value entry = e.mul(k, kernel.entries());
-  Value row = e.at(a, kernel.stepA ? e.mul(k, kernel.stepA) : e.entry(offsets, entry));
-  const bool packed = kernel.columnOffsets.empty();
-  Value place = e.at(panel, e.mul(k, packed ? kernel.vectors * e.lanes : kernel.stepB));
+SmallVector<Value> StepBuilder::step(Value k, ValueRange accumulators) {
+  Value entry = e.mul(k, tile.entries());
+  Value row = e.at(a, tile.stepA ? e.mul(k, tile.stepA) : e.entry(offsets, entry));
+  const bool packed = tile.columnOffsets.empty();
+  Value place = e.at(panel, e.mul(k, packed ? tile.vectors * e.lanes : tile.stepB));
   SmallVector<Value> columns, next;
   // Steps: covers the latency of L2. One row takes panels as fast as memory brings them, and blocks
   // of channels are long streams, which the processor does best by itself.
-  const int64_t ahead = kernel.rows() > 1 && packed ? 8 : 0;
-  for (int64_t line = 0; ahead && line < kernel.vectors * e.lanes; line += e.element.line())
-    e.prefetch(e.at(place, ahead * kernel.vectors * e.lanes + line), /*forWriting=*/false);
-  for (int64_t line = 0; line < kernel.laterLines; ++line) {
-    Value laterPlace = kernel.laterOffsets
+  const int64_t ahead = tile.rows() > 1 && packed ? 8 : 0;
+  for (int64_t line = 0; ahead && line < tile.vectors * e.lanes; line += e.element.line())
+    e.prefetch(e.at(place, ahead * tile.vectors * e.lanes + line), /*forWriting=*/false);
+  for (int64_t line = 0; line < tile.laterLines; ++line) {
+    Value laterPlace = tile.laterOffsets
                            ? e.entry(offsets, e.add(entry, 1 + line))
-                           : e.mul(e.add(e.mul(k, kernel.laterLines), line), e.element.line());
+                           : e.mul(e.add(e.mul(k, tile.laterLines), line), e.element.line());
     e.prefetch(e.at(later, laterPlace), /*forWriting=*/false, /*locality=*/2);
   }
-  for (int64_t v = 0; v < kernel.vectors; ++v)
-    columns.push_back(e.loadAligned(e.at(place, packed ? v * e.lanes : kernel.columnOffsets[v])));
-  if (kernel.imaginary)
+  for (int64_t v = 0; v < tile.vectors; ++v)
+    columns.push_back(kernel.column(e, e.at(place, packed ? v * e.lanes : tile.columnOffsets[v])));
+  if (tile.imaginary)
     return multiplyComplex(row, columns, accumulators);
-  for (int64_t m = 0; m < kernel.rows(); ++m) {
-    Value factor = e.splat(e.load(row, e.constant(kernel.rowOffsets[m]), e.floatType()), e.lanes);
-    for (int64_t v = 0; v < kernel.vectors; ++v)
-      next.push_back(vector::FMAOp::create(e.b, e.loc, factor, columns[v],
-                                           accumulators[m * kernel.vectors + v]));
+  for (int64_t m = 0; m < tile.rows(); ++m) {
+    Value factor = kernel.broadcast(e, row, tile.rowOffsets[m]);
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      next.push_back(kernel.multiplyAdd(e, factor, columns[v], accumulators[m * tile.vectors + v]));
   }
   return next;
 }
 
 /// All steps, two at a time: loop overhead would take issue slots from the multiplications.
-SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
-  SmallVector<Value> zeros(kernel.rows() * kernel.vectors, e.zeroVector());
+SmallVector<Value> StepBuilder::reduce(Value steps) {
+  SmallVector<Value> zeros(tile.rows() * tile.vectors, e.zeroVector());
   Value pairs = e.mul(e.div(steps, 2), 2);
   auto loop = scf::ForOp::create(e.b, e.loc, e.constant(0), pairs, e.constant(2), zeros);
   OpBuilder::InsertionGuard guard(e.b);
@@ -102,27 +99,42 @@ SmallVector<Value> MicroKernelBuilder::reduce(Value steps) {
   return llvm::to_vector_of<Value>(odd.getResults());
 }
 
-LLVM::LLVMFuncOp codegen::emitMicroKernel(ModuleOp module, const CpuTarget &target, Element element,
-                                          const MicroKernel &kernel, StringRef name) {
+int64_t BroadcastKernel::mostRows(const MachineModel &machine, int64_t vectors) const {
+  // With a step's vectors and one broadcast.
+  return std::max<int64_t>(1, (machine.vectorRegisters - vectors - 1) / vectors);
+}
+
+/// The narrowest of ports of the instruction, load ports, issue and latency.
+double BroadcastKernel::cycles(const MachineModel &m, int64_t rows, int64_t vectors) const {
+  // Prefetch of each vector; half of a count, a branch and the load of an offset.
+  const double overhead = double(vectors) + 1.5;
+  double instructions = double(rows * vectors), loads = double(rows + vectors);
+  return std::max({instructions / perCycle(m), loads / m.loadsPerCycle,
+                   (instructions + loads + overhead) / m.issuesPerCycle, latency(m)});
+}
+
+LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target, Element element,
+                                       const MicroTile &tile, StringRef name) const {
   OpBuilder b(module.getContext());
   PackEmitter e(b, module.getLoc(), module, target, element);
   Type p = e.pointerType();
   SmallVector<Type> parameters = {p, p, p, b.getI64Type(), p, b.getI1Type()};
-  if (kernel.laterLines)
+  if (tile.laterLines)
     parameters.push_back(p);
   auto function = createFunction(b, e.loc, module, target, name, parameters, /*exported=*/false);
   Value acc = function.getArgument(4), accumulate = function.getArgument(5);
-  const int64_t count = kernel.rows() * kernel.vectors;
+  const int64_t count = tile.rows() * tile.vectors;
   auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
   // What the sums are added to arrives while they are made.
   for (int64_t i = 0; i < count * e.lanes; i += e.element.line())
     e.prefetch(e.at(acc, i), /*forWriting=*/true);
-  MicroKernelBuilder builder{e,
-                             kernel,
-                             function.getArgument(0),
-                             function.getArgument(1),
-                             function.getArgument(2),
-                             kernel.laterLines ? function.getArgument(6) : Value()};
+  StepBuilder builder{e,
+                      *this,
+                      tile,
+                      function.getArgument(0),
+                      function.getArgument(1),
+                      function.getArgument(2),
+                      tile.laterLines ? function.getArgument(6) : Value()};
   SmallVector<Value> sums = builder.reduce(function.getArgument(3));
   auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
   OpBuilder after = OpBuilder::atBlockEnd(b.getBlock());
