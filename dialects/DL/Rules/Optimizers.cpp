@@ -205,8 +205,8 @@ static Value muon(OptimizerBody &b) {
     g = b.optimizer.number("nesterov") ? b.add(b.multiply(rest, g), b.multiply(momentum, average))
                                        : average;
   }
-  constexpr double leastNorm = 1e-7;
-  Value norm = b.atLeast(b.norm(g), leastNorm);
+  constexpr double epsilon = 1e-7; // PyTorch's; the setting is adamw's
+  Value norm = b.atLeast(b.norm(g), epsilon);
   Value unit = b.multiplyBy(g, b.divide(b.splatLike(norm, 1), norm));
   const bool asAdamw = b.optimizer.number("match_adamw") != 0;
   Value direction = b.ofMatrix(unit, [asAdamw](TensorBuilder &ops, Value matrix) {
