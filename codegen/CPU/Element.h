@@ -41,6 +41,12 @@ struct PackedFormat {
   int64_t numbers = 1;
 };
 
+/// A sum that an operand is packed for: how, and of how many numbers it is.
+struct PackedSum {
+  PackedFormat format;
+  int64_t length = 0;
+};
+
 } // namespace dlc::codegen
 
 #endif

@@ -23,8 +23,8 @@ static llvm::ArrayRef<Row> rows() {
       {{"znver2"}, {.l2Bytes = 512 << 10, .l3Bytes = 16 << 20, .l3Cores = 4}},
       {{"znver3"}, {.l2Bytes = 512 << 10}},
       // Ports of 32 bytes.
-      {{"znver4"}, {.tileCyclesPerSecond64 = 1.6e9}},
-      {{"znver5"}, {.l1Bytes = 48 << 10, .tileCyclesPerSecond64 = 3.9e9}},
+      {{"znver4"}, {.bf16DotsPerCycle = 2, .tileCyclesPerSecond64 = 1.6e9}},
+      {{"znver5"}, {.l1Bytes = 48 << 10, .bf16DotsPerCycle = 2, .tileCyclesPerSecond64 = 3.9e9}},
       // Of Intel's servers caches and ports are the manuals', rates are what a Zen of the same
       // clock and as many channels of memory a core reaches: none has been measured.
       {{"haswell", "broadwell"},

@@ -35,6 +35,8 @@ struct CpuMachine {
   double loadsPerCycle = 1.6; ///< of two: misses of L1 leave that
   double issuesPerCycle = 4;  ///< of instructions
   double fmaLatency = 4;      ///< cycles
+  /// The same of pairs of bf16 whose products are added in f32 (VDPBF16PS).
+  double bf16DotsPerCycle = 1, bf16DotLatency = 6;
   /// Of register tiles, as far as caches and the ends of loops let them run: no clock. Ports that
   /// take a vector in two halves halve them.
   double tileCyclesPerSecond32 = 2.6e9, tileCyclesPerSecond64 = 2.6e9; ///< by the vector's bytes

@@ -32,7 +32,7 @@ LLVM::LLVMFuncOp codegen::attentionProduct(ModuleOp module, const CpuTarget &tar
 void AttentionPhase::packRows(const Source &source, Value head, Value first, Value count,
                               int64_t columns, Value target) {
   e.loop(e.constant(0), e.constant(columns), e.lanes, [&](Value lane) {
-    pack(source, {head, first, lane}, /*along=*/2, /*lanesContiguous=*/true,
+    pack(source, {}, {head, first, lane}, /*along=*/2, /*lanesContiguous=*/true,
          e.sub(e.constant(columns), lane), count, plan.pitch(), e.at(target, lane));
   });
 }
@@ -44,7 +44,7 @@ void AttentionPhase::packPanels(const Source &source, Value head, Value first, V
     Value begin = e.mul(number, panel), to = e.at(target, e.mul(number, distance));
     e.loop(e.constant(0), e.constant(panel), e.lanes, [&](Value lane) {
       Value column = e.add(begin, lane);
-      pack(source, {head, first, column}, /*along=*/2, /*lanesContiguous=*/true,
+      pack(source, {}, {head, first, column}, /*along=*/2, /*lanesContiguous=*/true,
            e.sub(e.constant(columns), column), count, panel, e.at(to, lane));
     });
   });
@@ -57,7 +57,7 @@ void AttentionPhase::packTurned(const Source &source, Value head, Value first, i
     Value to = e.at(target, e.mul(number, columns * panel));
     e.loop(e.constant(0), e.constant(panel), e.lanes, [&](Value lane) {
       Value key = e.add(first, e.add(e.mul(number, panel), lane));
-      pack(source, {head, key, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
+      pack(source, {}, {head, key, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
            e.sub(e.constant(form.keys), key), e.constant(columns), panel, e.at(to, lane));
     });
   });

@@ -410,7 +410,7 @@ void DataPhase::packForward(const Piece &piece) {
     Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
     Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
                       e.mul(piece.first, count)};
-    PackedPhase::pack(tapRows, corner, /*along=*/1, /*lanesContiguous=*/false,
+    PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
                       e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
                       e.at(target, v * e.lanes));
   }
@@ -429,8 +429,8 @@ void DataPhase::packBackward(const Piece &piece) {
       Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
       e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
              [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
-      PackedPhase::pack(tapRows, {row, lane, e.constant(0)}, /*along=*/1, /*lanesContiguous=*/false,
-                        e.sub(e.constant(geometry.targetChannels), lane),
+      PackedPhase::pack(tapRows, {}, {row, lane, e.constant(0)}, /*along=*/1,
+                        /*lanesContiguous=*/false, e.sub(e.constant(geometry.targetChannels), lane),
                         e.constant(plan.filterTaps()), e.lanes, all);
       forEachPhase([&](Value phase) {
         Value target = e.at(packedAt(phase, piece.group, piece.panel, channel), v * e.lanes);

@@ -29,8 +29,8 @@ private:
   struct Task {
     Value split, batch, tile, tileEnd, panel, panelEnd, block, blockEnd;
   };
-  /// What is packed at a time: tiles, panels, and `steps` steps of k of block `number`; `outer` is
-  /// the first index of a and b, batch or term.
+  /// What is packed at a time: tiles, panels, and `steps` steps of block `number`, from number `k`
+  /// of the sum on; `outer` is the first index of a and b, batch or term.
   struct Block {
     Value tile, tileEnd, panel, panelEnd, number, outer, k, steps;
   };
@@ -40,10 +40,11 @@ private:
   Value wholeAt(const Block &block, Value piece);
   void packA(const Block &block, Value target);
   void packB(const Block &block, Value target);
-  void packBlock(const Source &source, unsigned along, bool lanesContiguous, ArrayRef<Value> corner,
-                 Value first, Value end, int64_t size, int64_t distance, Value steps, Value target);
-  void packRows(const Source &source, unsigned along, ArrayRef<Value> corner, Value first,
-                Value end, int64_t distance, Value steps, Value target);
+  void packBlock(const Source &source, const PackedSum &sum, unsigned along, bool lanesContiguous,
+                 ArrayRef<Value> corner, Value first, Value end, int64_t size, int64_t distance,
+                 Value steps, Value target);
+  void packRows(const Source &source, const PackedSum &sum, unsigned along, ArrayRef<Value> corner,
+                Value first, Value end, int64_t distance, Value steps, Value target);
   void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
                 Value packedB, Value accumulators);
   void prefetchTile(Value batch, Value tile, Value panel);
@@ -92,10 +93,11 @@ GemmPhase::Task GemmPhase::decode(Value number) {
 GemmPhase::Block GemmPhase::blockOf(Value batch, Value number) {
   Block block;
   block.number = number;
-  const int64_t ofTerm = ceilDiv(problem.k, schedule.depth);
+  const int64_t ofTerm = ceilDiv(problem.steps(), schedule.depth);
   block.outer = problem.terms > 1 ? e.div(number, ofTerm) : batch;
-  block.k = e.mul(problem.terms > 1 ? e.rem(number, ofTerm) : number, schedule.depth);
-  block.steps = e.minimum(e.constant(schedule.depth), e.sub(e.constant(problem.k), block.k));
+  Value step = e.mul(problem.terms > 1 ? e.rem(number, ofTerm) : number, schedule.depth);
+  block.k = e.mul(step, problem.kernel->step());
+  block.steps = e.minimum(e.constant(schedule.depth), e.sub(e.constant(problem.steps()), step));
   return block;
 }
 
@@ -173,33 +175,35 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
 //===------------------------------------------------------------------------------------------===//
 
 void GemmPhase::packA(const Block &block, Value target) {
-  packBlock(a, /*along=*/1, problem.rowsContiguousA, {block.outer, e.constant(0), block.k},
-            block.tile, block.tileEnd, schedule.rows, layout.tileElements, block.steps, target);
+  packBlock(a, {problem.kernel->formatA(problem.element), problem.k}, /*along=*/1,
+            problem.rowsContiguousA, {block.outer, e.constant(0), block.k}, block.tile,
+            block.tileEnd, schedule.rows, layout.tileElements, block.steps, target);
 }
 
 void GemmPhase::packB(const Block &block, Value target) {
-  packBlock(b, /*along=*/2, problem.columnsContiguousB, {block.outer, block.k, e.constant(0)},
-            block.panel, block.panelEnd, layout.width, layout.panelElements, block.steps, target);
+  packBlock(b, {problem.kernel->formatB(problem.element), problem.k}, /*along=*/2,
+            problem.columnsContiguousB, {block.outer, block.k, e.constant(0)}, block.panel,
+            block.panelEnd, layout.width, layout.panelElements, block.steps, target);
 }
 
-/// Packs panels [first, end) of `size` elements along index `along` as [panel][step][pitch], pitch
-/// = size in whole vectors, panels `distance` apart. Lanes that are neighbours in memory are read
+/// Packs panels [first, end) of `size` places along index `along` as [panel][step][pitch], pitch =
+/// size in whole vectors, panels `distance` apart. Lanes that are neighbours in memory are read
 /// along the rows of the matrix; others panel by panel.
-void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContiguous,
-                          ArrayRef<Value> corner, Value first, Value end, int64_t size,
-                          int64_t distance, Value steps, Value target) {
+void GemmPhase::packBlock(const Source &source, const PackedSum &sum, unsigned along,
+                          bool lanesContiguous, ArrayRef<Value> corner, Value first, Value end,
+                          int64_t size, int64_t distance, Value steps, Value target) {
   if (size == 1)
-    return packRows(source, along, corner, first, end, distance, steps, target);
+    return packRows(source, sum, along, corner, first, end, distance, steps, target);
   const int64_t pitch = roundUp(size, e.lanes);
   const int64_t extent = along == 1 ? problem.m : problem.n;
   auto packPanel = [&](Value panel, Value step, Value count) {
     Value base = e.at(target, e.add(e.mul(e.sub(panel, first), distance), e.mul(step, pitch)));
     SmallVector<Value> at(corner);
-    at[3 - along] = e.add(at[3 - along], step);
+    at[3 - along] = e.add(at[3 - along], e.mul(step, sum.format.numbers));
     e.loop(e.constant(0), e.constant(pitch), e.lanes, [&](Value lane) {
       at[along] = e.add(e.mul(panel, size), lane);
-      pack(source, at, along, lanesContiguous, e.sub(e.constant(extent), at[along]), count, pitch,
-           e.at(base, lane));
+      pack(source, sum, at, along, lanesContiguous, e.sub(e.constant(extent), at[along]), count,
+           pitch, e.at(base, lane));
     });
   };
   auto panels = [&](Value step, Value count) {
@@ -210,20 +214,18 @@ void GemmPhase::packBlock(const Source &source, unsigned along, bool lanesContig
   e.loop(e.constant(0), steps, 1, [&](Value step) { panels(step, e.constant(1)); });
 }
 
-/// packBlock for panels of one element a step: a panel is its steps, one behind the other.
-void GemmPhase::packRows(const Source &source, unsigned along, ArrayRef<Value> corner, Value first,
-                         Value end, int64_t distance, Value steps, Value target) {
+/// packBlock for panels of one place a step: a panel is its steps, one behind the other.
+void GemmPhase::packRows(const Source &source, const PackedSum &sum, unsigned along,
+                         ArrayRef<Value> corner, Value first, Value end, int64_t distance,
+                         Value steps, Value target) {
   e.loop(first, end, 1, [&](Value panel) {
     Value base = e.at(target, e.mul(e.sub(panel, first), distance));
     SmallVector<Value> at(corner);
     at[along] = e.add(at[along], panel);
     e.loop(e.constant(0), steps, e.lanes, [&](Value step) {
       SmallVector<Value> indices(at);
-      indices[3 - along] = e.add(indices[3 - along], step);
-      Value left = e.sub(steps, step);
-      Value vector = e.readLanes(left, e.lanesBelow(left), [&](Value mask) {
-        return source.read({indices, 3 - along, 1, mask});
-      });
+      indices[3 - along] = e.add(indices[3 - along], e.mul(step, sum.format.numbers));
+      Value vector = readSteps(source, sum, indices, 3 - along, e.sub(steps, step));
       e.storeAligned(vector, e.at(base, step));
     });
   });
@@ -359,8 +361,9 @@ void GemmPhase::addParts() {
 
 LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candidate,
                                 const CpuTarget &target, StringRef symbol, ModuleOp module,
-                                const GemmProblem &problem) {
+                                GemmProblem problem) {
   GemmSchedule schedule = GemmSchedule::fromJSON(candidate.parameters);
+  problem.kernel = schedule.kernel;
   GemmLayout layout(problem, schedule, problem.element.lanes(target));
   MicroTile micro;
   micro.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, schedule.rows));

@@ -41,9 +41,11 @@ struct GemmProblem {
   bool finishesRows = false;
   PackedPhase::IndexMap mapA, mapB, mapC;
 
-  /// Length of the whole sum, and in how many blocks of `depth` it is made; none holds two terms.
-  int64_t sumLength() const { return terms * k; }
-  int64_t blocks(int64_t depth) const { return terms * ceilDiv(k, depth); }
+  /// Steps of a term and of the whole sum, and in how many blocks of `depth` it is made; none holds
+  /// two terms.
+  int64_t steps() const { return kernel->steps(k); }
+  int64_t sumLength() const { return terms * steps(); }
+  int64_t blocks(int64_t depth) const { return terms * ceilDiv(steps(), depth); }
 };
 
 struct GemmSchedule {
@@ -54,20 +56,21 @@ struct GemmSchedule {
   int64_t tiles = 1, panels = 1; ///< of one task: tiles along m, panels along n
   int64_t splits = 1;            ///< parts of the sum
   GemmProblem::Operand packed = GemmProblem::Operand::None; ///< whole, by a phase in front
+  const MicroKernel *kernel = &fmaKernel();
 
   std::string text() const;
   llvm::json::Value toJSON() const;
   static GemmSchedule fromJSON(const llvm::json::Value &value);
 };
 
-/// A few schedules, by different register tiles, the fastest first. Their cost is that of the
-/// product and of packing its operands.
-llvm::SmallVector<Candidate> gemmCandidates(const GemmProblem &problem, const CpuTarget &target);
+/// A few schedules for each micro-kernel, by different register tiles, the fastest first. Their
+/// cost is that of the product and of packing its operands.
+llvm::SmallVector<Candidate> gemmCandidates(GemmProblem problem, const CpuTarget &target);
 mlir::LogicalResult emitGemm(const KernelSpec &spec, const Candidate &candidate,
                              const CpuTarget &target, llvm::StringRef symbol, mlir::ModuleOp module,
-                             const GemmProblem &problem);
+                             GemmProblem problem);
 
-/// Sizes that follow from problem and schedule, in elements.
+/// Sizes that follow from problem and schedule, in places of the micro-kernel (MicroKernel.h).
 struct GemmLayout {
   int64_t lanes, width, tiles, panels;
   int64_t pitchA; ///< of the steps of a packed tile

@@ -38,9 +38,9 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
 /// not end.
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
   if (p.m == 1)
-    return roundUp(p.k, m.lanes);
+    return roundUp(p.steps(), m.lanes);
   int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (m.elementBytes * vectors * m.lanes));
-  return roundUp(ceilDiv(p.k, ceilDiv(p.k, longest)), m.lanes);
+  return roundUp(ceilDiv(p.steps(), ceilDiv(p.steps(), longest)), m.lanes);
 }
 
 /// Cycles of all tiles, without packing.
@@ -61,6 +61,7 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
     for (int64_t rows = 1; rows <= std::min(p.m, p.kernel->mostRows(m, vectors)); ++rows) {
       GemmSchedule &s = tiles.emplace_back();
       s.rows = rows, s.vectors = vectors, s.depth = blockDepth(p, m, vectors);
+      s.kernel = p.kernel;
     }
     best.push_back(*llvm::min_element(tiles, [&](const GemmSchedule &a, const GemmSchedule &b) {
       return tileCycles(p, m, a) < tileCycles(p, m, b);
@@ -72,14 +73,14 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
   return best;
 }
 
-/// Cycles in which an element of a or b is computed and packed, as vectors or through transposed
-/// tiles; measured on layers of ResNet-50, in float32.
-static double elementCycles(const GemmProblem &p, Operand operand, int64_t lanes) {
+/// Cycles in which a place of a or b is computed and packed, as vectors or through transposed
+/// tiles; measured on layers of ResNet-50, in float32. A pair takes as long, for twice the numbers.
+static double placeCycles(const GemmProblem &p, Operand operand, int64_t lanes) {
   const bool isA = operand == Operand::A;
   const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
   const double operationsPerCycle = 2 * double(lanes);
   return (contiguous ? 0.25 : 0.7) * double(p.element.bytes()) / 4 +
-         (isA ? p.weightA : p.weightB) / operationsPerCycle;
+         double(p.kernel->step()) * (isA ? p.weightA : p.weightB) / operationsPerCycle;
 }
 
 /// Cycles in which all tasks pack their operands: a is packed once for each chunk of panels, b once
@@ -87,7 +88,7 @@ static double elementCycles(const GemmProblem &p, Operand operand, int64_t lanes
 static double packingCycles(const GemmProblem &p, const GemmLayout &layout, const GemmSchedule &s,
                             const MachineModel &m) {
   auto cycles = [&](Operand operand) {
-    return s.packed == operand ? m.l3ElementCycles : elementCycles(p, operand, layout.lanes);
+    return s.packed == operand ? m.l3ElementCycles : placeCycles(p, operand, layout.lanes);
   };
   const double perStep = cycles(Operand::A) * double(p.m * ceilDiv(layout.panels, s.panels)) +
                          cycles(Operand::B) * double(p.n * ceilDiv(layout.tiles, s.tiles));
@@ -166,9 +167,9 @@ static void addPacking(Candidate &candidate, const GemmProblem &p, const GemmSch
   std::string form;
   llvm::raw_string_ostream(form) << "gemm " << (contiguous ? "across " : "along ") << extent << "x"
                                  << p.k << " pieces " << (isA ? s.rows : layout.width) << " depth "
-                                 << s.depth;
+                                 << s.depth << s.kernel->suffix();
   const double seconds = tileSeconds(
-      elementCycles(p, s.packed, m.lanes) * double(layout.wholeMatrices * extent * p.k), m);
+      placeCycles(p, s.packed, m.lanes) * double(layout.wholeMatrices * extent * p.steps()), m);
   candidate.preparation = {isA ? p.a : p.b, /*phases=*/1, std::move(form), seconds};
   candidate.cost += seconds;
 }
@@ -199,16 +200,19 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   return candidate;
 }
 
-SmallVector<Candidate> codegen::gemmCandidates(const GemmProblem &p, const CpuTarget &target) {
+SmallVector<Candidate> codegen::gemmCandidates(GemmProblem p, const CpuTarget &target) {
   const size_t offered = 3;
   MachineModel machine(target, p.element.bytes());
-  std::vector<GemmSchedule> tiles = chooseTiles(p, machine);
   SmallVector<Candidate> all;
-  for (GemmSchedule tile : ArrayRef(tiles).take_front(offered)) {
-    all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
-    tile.packed = p.weights;
-    if (tile.packed != Operand::None)
+  for (const MicroKernel *kernel : microKernels(p.element, target)) {
+    p.kernel = kernel;
+    std::vector<GemmSchedule> tiles = chooseTiles(p, machine);
+    for (GemmSchedule tile : ArrayRef(tiles).take_front(offered)) {
       all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
+      tile.packed = p.weights;
+      if (tile.packed != Operand::None)
+        all.push_back(gemmCandidate(p, completeSchedule(tile, p, machine), machine));
+    }
   }
   return all;
 }
@@ -220,17 +224,18 @@ std::string GemmSchedule::text() const {
                                  << tiles << "x" << panels << " splits " << splits;
   if (packed != Operand::None)
     text += packed == Operand::A ? " packed a" : " packed b";
-  return text;
+  return text + kernel->suffix();
 }
 
 llvm::json::Value GemmSchedule::toJSON() const {
-  return llvm::json::Array{rows,  vectors, depth,  blockTiles,     blockPanels,
-                           tiles, panels,  splits, int64_t(packed)};
+  return llvm::json::Array{rows,  vectors, depth,  blockTiles,      blockPanels,
+                           tiles, panels,  splits, int64_t(packed), kernel->name()};
 }
 
 GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
   const llvm::json::Array &list = *value.getAsArray();
   auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {number(0), number(1), number(2), number(3),         number(4),
-          number(5), number(6), number(7), Operand(number(8))};
+  return {
+      number(0), number(1), number(2), number(3),          number(4),
+      number(5), number(6), number(7), Operand(number(8)), &microKernel(*list[9].getAsString())};
 }

@@ -5,7 +5,7 @@
 // A micro-kernel is what a processor multiplies and adds with: how many numbers along k a step
 // takes, how they are packed, what a step costs, and the function that makes all steps. Its users
 // ask for these and pack, count and lay out places: a place holds what a row of A or a column of B
-// has in a step. One file each: FmaKernel.cpp takes any float.
+// has in a step. One file each: FmaKernel.cpp takes any float, Bf16Kernel.cpp pairs of bf16.
 //
 // B is a packed panel, `vectors` full vectors a step, or lies in blocks of channels: then each of
 // its vectors stands at a fixed distance from the first. A is read by scalar broadcasts from where
@@ -55,6 +55,8 @@ public:
   /// In schedules behind all else, and their way back to the kernel; empty for the one that every
   /// processor has.
   virtual llvm::StringRef name() const = 0;
+  /// " " and the name, if it has one.
+  std::string suffix() const { return name().empty() ? "" : " " + name().str(); }
   /// Whether it multiplies such elements, and the target has it.
   virtual bool takes(Element element, const CpuTarget &target) const = 0;
   /// Numbers along k that a step multiplies, of a row and a column.
@@ -80,6 +82,13 @@ public:
 
 /// Multiplies and adds computed elements, one a step.
 const MicroKernel &fmaKernel();
+/// Multiplies pairs of bf16 and adds both products in f32, by VDPBF16PS: as exact as fmaKernel, but
+/// that denormal numbers, of operands, products and sums, are 0.
+const MicroKernel &bf16Kernel();
+/// Those that take the elements, fmaKernel first.
+llvm::SmallVector<const MicroKernel *> microKernels(Element element, const CpuTarget &target);
+/// The one of that name; there is one.
+const MicroKernel &microKernel(llvm::StringRef name);
 
 } // namespace dlc::codegen
 

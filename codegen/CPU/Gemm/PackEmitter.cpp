@@ -26,6 +26,34 @@ void PackEmitter::storeAligned(Value vector, Value pointer) {
 void PackEmitter::storeUnaligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, /*alignment=*/element.bytes());
 }
+
+/// A vector of other elements in the same bits.
+static Value bitsAs(PackEmitter &e, Value vector, int64_t lanes, Type element) {
+  return LLVM::BitcastOp::create(e.b, e.loc, VectorType::get({lanes}, element), vector);
+}
+
+Value PackEmitter::loadPlaces(Value pointer, Value count) {
+  Value mask = firstLanes(count, 2 * lanes);
+  return bitsAs(*this, loadVector(pointer, constant(0), element.stored, 2 * lanes, 1, mask), lanes,
+                floatType());
+}
+
+Value PackEmitter::pairUp(Value even, Value odd) {
+  auto type = VectorType::get({lanes}, b.getI32Type());
+  Value low =
+      arith::ShRUIOp::create(b, loc, bitsAs(*this, even, lanes, b.getI32Type()), number(16, type));
+  Value high = arith::AndIOp::create(b, loc, bitsAs(*this, odd, lanes, b.getI32Type()),
+                                     number(int32_t(0xffff0000), type));
+  return bitsAs(*this, arith::OrIOp::create(b, loc, low, high), lanes, floatType());
+}
+
+Value PackEmitter::joinPairs(Value low, Value high) {
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
+  Value both = vector::ShuffleOp::create(b, loc, bitsAs(*this, low, lanes, b.getI16Type()),
+                                         bitsAs(*this, high, lanes, b.getI16Type()), order);
+  return bitsAs(*this, both, lanes, floatType());
+}
+
 void PackEmitter::prefetch(Value pointer, bool forWriting, unsigned locality) {
   LLVM::Prefetch::create(b, loc, pointer, forWriting, locality, /*cache=*/1);
 }
@@ -220,6 +248,18 @@ void PackEmitter::transposeStored(Value source, Value sourceStride, Value target
                });
 }
 
+void PackEmitter::transposePairs(Value source, Value sourceStride, Value target,
+                                 Value targetStride) {
+  callFunction("transpose_pairs", {source, sourceStride, target, targetStride},
+               [](PackEmitter &e, ValueRange arguments) {
+                 SmallVector<Value> rows;
+                 for (int64_t r = 0; r < e.lanes; ++r)
+                   rows.push_back(e.loadPlaces(e.atStored(arguments[0], e.mul(arguments[1], r)),
+                                               e.constant(2 * e.lanes)));
+                 storeTransposed(e, rows, arguments[2], arguments[3]);
+               });
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Operands and results
 //===------------------------------------------------------------------------------------------===//
@@ -267,14 +307,19 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   Value value = kernel.spec.anchorOp()->getOperand(number);
   BlockArgument argument = operandAsStored(value);
   Source source;
-  source.read = [this, value, argument, map](const Place &place) -> Value {
+  auto readAs = [this, value, argument, map](const Place &place, Type element) -> Value {
+    Value zero = e.number(0, VectorType::get({e.lanes}, element));
     Value vector = kernel.body().emitVector(value, pointOf(place, map));
     if (!vector) {
       failed = true;
-      return e.zeroVector();
+      return zero;
     }
-    vector = e.convertFloat(vector, e.floatType());
-    return argument ? vector : e.blend(place.mask, vector, e.zeroVector());
+    vector = e.convertFloat(vector, element);
+    return argument ? vector : e.blend(place.mask, vector, zero);
+  };
+  source.read = [this, readAs](const Place &place) { return readAs(place, e.floatType()); };
+  source.readStored = [this, readAs](const Place &place) {
+    return readAs(place, e.element.stored);
   };
   if (!argument)
     return source;
@@ -406,13 +451,68 @@ static void emitPack(PackEmitter &e, ValueRange arguments) {
   });
 }
 
-void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned along,
-                       bool lanesContiguous, Value left, Value steps, int64_t pitch, Value target) {
+/// The same of one whose pairs are places, of which the last one may lack a number. Arguments:
+/// those, and how many numbers a lane has.
+static void emitPackPairs(PackEmitter &e, ValueRange arguments) {
+  Value source = arguments[0], stride = arguments[1], left = arguments[2], steps = arguments[3],
+        pitch = arguments[4], target = arguments[5], buffer = arguments[6], numbers = arguments[7];
+  Value zero = e.constant(0), whole = e.div(numbers, 2);
+  Value inside =
+      e.both(e.less(e.constant(e.lanes - 1), left), e.less(e.constant(e.lanes - 1), whole));
+  Value end = e.select(inside, whole, zero);
+  e.loop(zero, end, e.lanes, [&](Value tile) {
+    Value step = e.minimum(tile, e.add(whole, -e.lanes));
+    e.transposePairs(e.atStored(source, e.mul(step, 2)), stride, e.at(target, e.mul(step, pitch)),
+                     pitch);
+  });
+  packTiles(e, end, left, steps, pitch, target, buffer, [&](Value lane, Value step, Value) {
+    Value first = e.mul(step, 2);
+    return e.loadPlaces(e.atStored(e.atStored(source, e.mul(lane, stride)), first),
+                        e.sub(numbers, first));
+  });
+}
+
+/// A vector of places along index `along`, across the sum; the first `left` of them, others are
+/// zero.
+Value PackedPhase::readPairs(const Source &source, const PackedSum &sum, ArrayRef<Value> indices,
+                             unsigned along, Value left) {
   const unsigned across = 3 - along;
+  Value even = source.read({SmallVector<Value>(indices), along, 1, e.lanesBelow(left)});
+  SmallVector<Value> next(indices);
+  next[across] = e.add(next[across], 1);
+  if (sum.length % 2 != 0) {
+    Value last = e.constant(sum.length - 1);
+    left = e.select(e.less(last, next[across]), e.constant(0), left);
+    next[across] = e.minimum(next[across], last);
+  }
+  return e.pairUp(even, source.read({next, along, 1, e.lanesBelow(left)}));
+}
+
+Value PackedPhase::readSteps(const Source &source, const PackedSum &sum, ArrayRef<Value> indices,
+                             unsigned across, Value left) {
+  if (sum.format.numbers == 1)
+    return e.readLanes(left, e.lanesBelow(left), [&](Value mask) {
+      return source.read({SmallVector<Value>(indices), across, 1, mask});
+    });
+  Value numbers = e.sub(e.constant(sum.length), indices[across]);
+  if (source.address && source.strides[across] == 1)
+    return e.loadPlaces(source.address(indices), numbers);
+  SmallVector<Value> next(indices);
+  next[across] = e.minimum(e.add(next[across], e.lanes), e.constant(sum.length - 1));
+  Value low = source.readStored({SmallVector<Value>(indices), across, 1, e.lanesBelow(numbers)});
+  Value high = source.readStored({next, across, 1, e.lanesBelow(e.add(numbers, -e.lanes))});
+  return e.joinPairs(low, high);
+}
+
+void PackedPhase::pack(const Source &source, const PackedSum &sum, ArrayRef<Value> corner,
+                       unsigned along, bool lanesContiguous, Value left, Value steps, int64_t pitch,
+                       Value target) {
+  const unsigned across = 3 - along;
+  const int64_t numbers = sum.format.numbers;
   auto moved = [&](Value lane, Value step) {
     SmallVector<Value> indices(corner);
     indices[along] = e.add(indices[along], lane);
-    indices[across] = e.add(indices[across], step);
+    indices[across] = e.add(indices[across], e.mul(step, numbers));
     return indices;
   };
   Value zero = e.constant(0);
@@ -420,12 +520,25 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
     Value mask = e.lanesBelow(left);
     const int64_t ahead = 4; // rows: a part of each is read, too short for the processor to guess
     e.loop(zero, steps, 1, [&](Value step) {
-      if (source.address)
-        e.prefetch(source.address(moved(zero, e.add(step, ahead))), /*forWriting=*/false);
-      Value vector = e.readLanes(
-          left, mask, [&](Value mask) { return source.read({moved(zero, step), along, 1, mask}); });
+      for (int64_t number = 0; source.address && number < numbers; ++number) {
+        SmallVector<Value> later = moved(zero, e.add(step, ahead));
+        later[across] = e.add(later[across], number);
+        e.prefetch(source.address(later), /*forWriting=*/false);
+      }
+      Value vector = numbers == 2 ? readPairs(source, sum, moved(zero, step), along, left)
+                                  : e.readLanes(left, mask, [&](Value mask) {
+                                      return source.read({moved(zero, step), along, 1, mask});
+                                    });
       e.storeAligned(vector, e.at(target, e.mul(step, pitch)));
     });
+    return;
+  }
+  if (source.address && source.strides[across] == 1 && numbers == 2) {
+    Value count = e.minimum(e.mul(steps, 2), e.sub(e.constant(sum.length), corner[across]));
+    e.callFunction("pack_pairs",
+                   {source.address(corner), e.constant(source.strides[along]), left, steps,
+                    e.constant(pitch), target, tileBuffer, count},
+                   emitPackPairs);
     return;
   }
   if (source.address && source.strides[across] == 1) {
@@ -437,7 +550,9 @@ void PackedPhase::pack(const Source &source, ArrayRef<Value> corner, unsigned al
   }
   packTiles(e, zero, left, steps, e.constant(pitch), target, tileBuffer,
             [&](Value lane, Value step, Value mask) {
-              return source.read({moved(lane, step), across, 1, mask});
+              return numbers == 2
+                         ? readSteps(source, sum, moved(lane, step), across, e.sub(steps, step))
+                         : source.read({moved(lane, step), across, 1, mask});
             });
 }
 

@@ -55,6 +55,12 @@ public:
     return convertFloat(loadVector(pointer, constant(0), element.stored, lanes, /*step=*/1, mask),
                         element.computed);
   }
+  /// The same as packed: `pointer` has `count` numbers along the sum, what is behind them is zero.
+  mlir::Value loadPlaces(mlir::Value pointer, mlir::Value count);
+  /// Places of which each has a number of either: of computed elements that are exact in bf16.
+  mlir::Value pairUp(mlir::Value even, mlir::Value odd);
+  /// Places of pairs as they follow each other in two vectors of stored elements.
+  mlir::Value joinPairs(mlir::Value low, mlir::Value high);
   /// Brings a cache line into L1, or with locality 2 into L2.
   void prefetch(mlir::Value pointer, bool forWriting, unsigned locality = 3);
   /// Entry `index` of a table of 32-bit integers.
@@ -89,6 +95,9 @@ public:
   /// The same of a source of stored elements.
   void transposeStored(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
                        mlir::Value targetStride);
+  /// The same of one whose pairs are places.
+  void transposePairs(mlir::Value source, mlir::Value sourceStride, mlir::Value target,
+                      mlir::Value targetStride);
   /// Zeroes rows [first, lanes) of a packed tile: what is computed from them is never written, but
   /// stray denormal numbers would make it slow.
   void clearRows(mlir::Value tile, mlir::Value first);
@@ -113,8 +122,8 @@ struct Place {
 
 /// An operand of the anchor as its loops index it, whatever is fused before it.
 struct Source {
-  /// Computed elements.
-  std::function<mlir::Value(const Place &)> read;
+  /// Computed elements, and stored ones.
+  std::function<mlir::Value(const Place &)> read, readStored;
   /// Distance in stored elements along each index, and the address of one; empty unless the operand
   /// lies in memory as it is, in a layout that the indices number regularly.
   llvm::SmallVector<int64_t> strides;
@@ -156,12 +165,16 @@ public:
   Sink sink(const IndexMap &map);
 
   /// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner`
-  /// on, `left` of them along index `along` of three, across the lanes, and the other of 1 and 2
-  /// down the rows. Unless the lanes are neighbours in memory, tiles are transposed on the way.
-  /// Lanes behind `left` are zero; nothing but the rows is written.
-  void pack(const Source &source, llvm::ArrayRef<mlir::Value> corner, unsigned along,
-            bool lanesContiguous, mlir::Value left, mlir::Value steps, int64_t pitch,
-            mlir::Value target);
+  /// on, `left` of them along index `along` of three, across the lanes, and the other of 1 and 2,
+  /// which is the sum's, down the rows. Unless the lanes are neighbours in memory, tiles are
+  /// transposed on the way. Lanes behind `left` are zero; nothing but the rows is written.
+  void pack(const Source &source, const PackedSum &sum, llvm::ArrayRef<mlir::Value> corner,
+            unsigned along, bool lanesContiguous, mlir::Value left, mlir::Value steps,
+            int64_t pitch, mlir::Value target);
+  /// A vector of places along the sum, which is index `across`, from `indices` on; the first `left`
+  /// of them, behind which lanes are anything or zero.
+  mlir::Value readSteps(const Source &source, const PackedSum &sum,
+                        llvm::ArrayRef<mlir::Value> indices, unsigned across, mlir::Value left);
   mlir::Value tileBuffer; ///< lanes x lanes elements of scratch, for `pack`
 
   /// Ends the function; fails if some value could not be had.
@@ -171,6 +184,8 @@ public:
   PackEmitter e;
 
 private:
+  mlir::Value readPairs(const Source &source, const PackedSum &sum,
+                        llvm::ArrayRef<mlir::Value> indices, unsigned along, mlir::Value left);
   /// The loop indices as the tensor's.
   llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
   /// The element at these indices of a tensor that lies in memory with these distances.

@@ -1,6 +1,8 @@
 //===- GemmTest.cpp - packed matrix products --------------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include <cmath>
 #include <gtest/gtest.h>
+#include <iostream>
 
 using namespace dlc;
 using namespace dlc::test;
@@ -61,6 +63,111 @@ TEST(Gemm, Elements) {
       for (bool a : {false, true})
         for (bool b : {false, true})
           checkKernel(inElement(product(p, a, b), element), rounding, "cpu-gemm");
+}
+
+/// Whether this machine multiplies pairs of bf16; says so where it does not.
+static bool hasPairs() {
+  const auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
+  const bool has = target.required & DLC_CPU_AVX512_BF16;
+  if (!has)
+    std::cout << "no AVX512_BF16 here: products of bf16 are tested widened only\n";
+  return has;
+}
+
+/// The candidates of a product of bf16 that multiply pairs; the cheapest of all is one of them.
+static std::vector<unsigned> pairCandidates(const KernelSource &source) {
+  std::vector<unsigned> numbers;
+  CompiledTestKernel first(source, "native", "cpu-gemm");
+  for (unsigned i = 0; i < first.candidates(); ++i) {
+    CompiledTestKernel kernel(source, "native", "cpu-gemm", i);
+    if (llvm::StringRef(kernel.selection().candidate.schedule).ends_with(" bf16"))
+      numbers.push_back(i);
+  }
+  return numbers;
+}
+
+/// Pairs along sums of odd and even length, within a pair, a vector, a block and behind, whole
+/// tiles and ragged ones, in all transpositions and with the weights packed whole; and they are
+/// taken.
+TEST(Gemm, PairsOfBf16) {
+  const bool has = hasPairs();
+  for (Product p : {Product{16, 16, 1},
+                    {5, 33, 3},
+                    {17, 48, 31},
+                    {40, 40, 32},
+                    {45, 31, 770},
+                    {1, 9, 2049},
+                    {7, 1, 65},
+                    {18, 34, 63, 2}})
+    for (bool a : {false, true})
+      for (bool b : {false, true}) {
+        const KernelSource source = inElement(product(p, a, b), "bf16");
+        checkKernel(source, otherElements[1].rounding, "cpu-gemm");
+        if (has)
+          EXPECT_FALSE(pairCandidates(source).empty());
+      }
+  for (const char *cpu : {"znver4", "znver5"}) {
+    const KernelSource source = inElement(product({128, 256, 512}, false, true), "bf16");
+    const std::string schedule =
+        CompiledTestKernel::select(source, cpu, "cpu-gemm").candidate.schedule;
+    EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" bf16")) << cpu << ": " << schedule;
+  }
+}
+
+/// Numbers behind the end of a sum are not read as numbers: here they would make NaN of each sum.
+TEST(Gemm, PairsEndAtSum) {
+  for (Product p : {Product{20, 40, 3, 2}, {20, 40, 65, 2}})
+    for (bool a : {false, true})
+      for (bool b : {false, true}) {
+        CompiledTestKernel kernel(inElement(product(p, a, b), "bf16"), "native", "cpu-gemm");
+        std::vector<Tensor> inputs = kernel.randomInputs();
+        // All of the second matrix, which follows the first one's last number.
+        for (Tensor &input : inputs)
+          for (size_t i = input.values.size() / 2; i < input.values.size(); ++i)
+            input.values[i] = NAN;
+        const Tensor result = kernel.run(inputs).front();
+        for (size_t i = 0; i < result.values.size(); ++i)
+          ASSERT_EQ(std::isnan(result.values[i]), i >= result.values.size() / 2) << i;
+      }
+}
+
+/// VDPBF16PS takes denormal numbers as 0, and makes them 0: no sum is further off than the smallest
+/// normal number for each of its products. Infinities and NaN pass.
+TEST(Gemm, PairsOfBf16AtTheEnds) {
+  const Product p = {3, 20, 8};
+  const KernelSource source = inElement(product(p, false, false), "bf16");
+  const double smallest = std::ldexp(1, -126);
+  for (unsigned candidate : hasPairs() ? pairCandidates(source) : std::vector<unsigned>{0}) {
+    CompiledTestKernel kernel(source, "native", "cpu-gemm", candidate);
+    std::vector<Tensor> inputs = kernel.randomInputs();
+    for (int k = 0; k < p.k; ++k) {
+      inputs[0].values[k] *= smallest;              // denormal, times about 1
+      inputs[0].values[p.k + k] *= 1024 * smallest; // normal
+      inputs[0].values[2 * p.k + k] = k == 3 ? INFINITY : 1;
+    }
+    const Tensor result = kernel.run(inputs).front(), exact = kernel.oracle(inputs).front();
+    for (int n = 0; n < p.n; ++n) {
+      EXPECT_NEAR(result.values[n], exact.values[n], p.k * smallest);
+      const double normal = exact.values[p.n + n];
+      EXPECT_NEAR(result.values[p.n + n], normal, p.k * smallest + std::abs(normal) / 128);
+      EXPECT_EQ(result.values[2 * p.n + n], exact.values[2 * p.n + n]);
+    }
+  }
+}
+
+/// The few rows of a recurrent step are cut into equal tiles: of 32 rows none is computed that does
+/// not exist, or hardly any.
+TEST(Gemm, FewRows) {
+  for (const char *cpu : {"haswell", "znver4", "znver5", "sapphirerapids"})
+    for (int rows : {15, 16, 17, 20, 24, 29, 32, 40, 48}) {
+      const codegen::Candidate candidate =
+          CompiledTestKernel::select(product({rows, 1024, 256}, false, true), cpu, "cpu-gemm")
+              .candidate;
+      int tile = 0, vectors = 0;
+      ASSERT_EQ(std::sscanf(candidate.schedule.c_str(), "gemm %dx%d", &tile, &vectors), 2);
+      const int computed = (rows + tile - 1) / tile * tile;
+      EXPECT_LE(computed - rows, 2) << cpu << " " << rows << ": " << candidate.schedule;
+    }
 }
 
 /// Sums in parts meet in f32 or f64: sums of 20,000 products in 8 bits would lose most of them.
