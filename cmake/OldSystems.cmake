@@ -18,8 +18,9 @@ endif()
 # A library that is opened beside any program has a libstdc++ of its own, which nobody sees; but that of a sanitizer, whose operator
 # new and delete are the program's.
 function(dlc_own_libstdcxx target)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
   if(NOT CMAKE_CXX_FLAGS MATCHES -fsanitize)
-    target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--exclude-libs,ALL)
+    target_link_options(${target} PRIVATE -static-libstdc++)
   endif()
 endfunction()
 
