@@ -9,7 +9,9 @@
 //      rows and writes them, the columns of two phases in turn.
 //
 // Of a source in blocks of channels the copy has such blocks, too, or there is none. A target in
-// blocks is written tile by tile, vectors of channels as they stand in the accumulators.
+// blocks is written tile by tile, vectors of channels as they stand in the accumulators. Where the
+// micro-kernel multiplies pairs, those are neighbours among the channels of a block: source
+// channels are counted in places, copied as they are stored, and put together in the panels.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -28,7 +30,7 @@ enum PhaseField : int64_t {
   OffsetStart, // first entry in the table of source offsets
   FilterStart, // first entry in the table of filter indices
   SliceStart,  // first entry in the table of depth offsets
-  PackedStart, // first element of the packed filter
+  PackedStart, // first place of the packed filter
   FirstD,
   FirstH, // first target index
   CountD,
@@ -87,7 +89,7 @@ struct DataPlan {
     return geometry.kernel[0] * geometry.kernel[1] * geometry.kernel[2];
   }
   /// Scratch to pack with: a tile, and all taps of a vector of channels.
-  int64_t packElements() const { return lanes * (lanes + filterTaps()); }
+  int64_t packElements() const { return lanes * (lanes + geometry.numbers * filterTaps()); }
   /// Of a task that packs: a panel of a block of source channels, of one phase.
   int64_t panelElements() const {
     const int64_t taps = geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);
@@ -97,7 +99,7 @@ struct DataPlan {
   int64_t packingElements() const {
     return schedule.packsInTask ? packElements() + geometry.columnPhases() * panelElements() : 0;
   }
-  /// Source channels that a task of phase 0 packs: about 16k elements.
+  /// Places of source channels that a task of phase 0 packs: about 16k in all.
   int64_t packedChannels() const;
   int64_t packTasks() const;
   int64_t computeTasks() const { return chunks() * geometry.groups * pieces(); }
@@ -168,7 +170,7 @@ private:
   Task decode(Value number);
   Value columnPhase(const Task &task, int64_t number);
   Value hasTaps(Value phase);
-  /// Source channels of a panel, which a task of phase 0 packs.
+  /// Places of source channels of a panel, which a task of phase 0 packs.
   struct Piece {
     Value group, panel, first, last;
   };
@@ -177,6 +179,7 @@ private:
   Value packedAt(Value phase, Value group, Value panel, Value channel);
   void forEachPhase(llvm::function_ref<void(Value phase)> body);
   void packForward(const Piece &piece);
+  void packForwardPairs(const Piece &piece);
   void packBackward(const Piece &piece);
   void packElements(const Piece &piece);
   Piece nextPiece(const Task &task, Value panel, Value firstChannel);
@@ -230,8 +233,8 @@ private:
 //===------------------------------------------------------------------------------------------===//
 
 DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes)
-    : problem(problem), geometry(problem), schedule(schedule), block(geometry, schedule),
-      lanes(lanes), width(schedule.vectors * lanes),
+    : problem(problem), geometry(problem, schedule.kernel->step()), schedule(schedule),
+      block(geometry, schedule), lanes(lanes), width(schedule.vectors * lanes),
       panels(ceilDiv(geometry.targetChannels, width)) {
   for (int64_t phase = 0; phase < geometry.phases(); ++phase)
     appendPhase(phase);
@@ -321,8 +324,8 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
     candidate.phases.push_back(
         {uint64_t(plan.packTasks()), uint64_t(problem.elementBytes * plan.packElements())});
     candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
-    std::string form =
-        "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors);
+    std::string form = "direct " + filterOrder(problem) + " vectors " +
+                       std::to_string(schedule.vectors) + schedule.kernel->suffix();
     candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   }
   candidate.phases.push_back({uint64_t(plan.computeTasks()), problem.elementBytes * scratch});
@@ -332,7 +335,8 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
   candidate.cost = tileSeconds(share * dataCycles(plan.geometry, machine, schedule) +
                                    sourceCycles(plan.geometry, machine, schedule),
                                machine);
-  const double copied = double(plan.computeTasks() * plan.blocks() * plan.sourceElements());
+  const double copied =
+      double(plan.computeTasks() * plan.blocks() * plan.sourceElements() * plan.geometry.numbers);
   candidate.cost += tileSeconds(problem.imageCycles() * copied / double(machine.lanes), machine);
   if (schedule.inPlace)
     candidate.cost -= hiddenSeconds(candidate.cost, double(problem.imageBytes()), target);
@@ -378,7 +382,9 @@ void DataPhase::packPiece(const Piece &piece) {
   const bool contiguous = !plan.isForward() && plan.filterTaps() == 1;
   if (!tapRows.address || contiguous)
     return packElements(piece);
-  plan.isForward() ? packForward(piece) : packBackward(piece);
+  if (!plan.isForward())
+    return packBackward(piece);
+  geometry.numbers == 2 && plan.filterTaps() > 1 ? packForwardPairs(piece) : packForward(piece);
 }
 
 /// Where the taps of a phase of a channel lie in the workspace, or in the scratch.
@@ -401,7 +407,8 @@ void DataPhase::forEachPhase(llvm::function_ref<void(Value phase)> body) {
   e.loop(geometry.columnPhases(), [&](Value number) { body(e.add(packedPhase, number)); });
 }
 
-/// Forward has one phase: the taps of all channels follow each other in the filter as in the panel.
+/// Forward has one phase: the taps of all channels follow each other in the filter as in the panel,
+/// and the channels where there is one.
 void DataPhase::packForward(const Piece &piece) {
   const int64_t count = plan.filterTaps();
   Value target = packedAt(e.constant(0), piece.group, piece.panel, piece.first);
@@ -409,11 +416,36 @@ void DataPhase::packForward(const Piece &piece) {
   for (int64_t v = 0; v < schedule.vectors; ++v) {
     Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
     Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
-                      e.mul(piece.first, count)};
-    PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
+                      e.mul(piece.first, count * geometry.numbers)};
+    const PackedSum sum{schedule.kernel->formatB(e.element),
+                        geometry.sourceChannels * geometry.numbers * count};
+    PackedPhase::pack(tapRows, sum, corner, /*along=*/1, /*lanesContiguous=*/false,
                       e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
                       e.at(target, v * e.lanes));
   }
+}
+
+/// The taps of two channels follow each other in the filter, and take turns in the panel.
+void DataPhase::packForwardPairs(const Piece &piece) {
+  const int64_t count = plan.filterTaps();
+  Value both = e.at(tileBuffer, e.lanes * e.lanes);
+  e.loop(piece.first, piece.last, 1, [&](Value channel) {
+    Value target = packedAt(e.constant(0), piece.group, piece.panel, channel);
+    for (int64_t v = 0; v < schedule.vectors; ++v) {
+      Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+      Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
+                        e.mul(channel, 2 * count)};
+      PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
+                        e.sub(e.constant(geometry.targetChannels), lane), e.constant(2 * count),
+                        e.lanes, both);
+      e.loop(count, [&](Value tap) {
+        Value even = e.loadAligned(e.at(both, e.mul(tap, e.lanes)));
+        Value odd = e.loadAligned(e.at(both, e.mul(e.add(tap, count), e.lanes)));
+        e.storeAligned(e.pairUp(even, odd),
+                       e.at(target, e.add(e.mul(tap, plan.width), v * e.lanes)));
+      });
+    }
+  });
 }
 
 /// Backward the taps of a channel are spread over the phases.
@@ -421,23 +453,30 @@ void DataPhase::packBackward(const Piece &piece) {
   Value all = e.at(tileBuffer, e.lanes * e.lanes);
   Value table = e.table("filter", plan.filterTable);
   e.loop(piece.first, piece.last, 1, [&](Value channel) {
-    Value row = e.add(e.mul(piece.group, geometry.sourceChannels), channel);
+    Value summed = e.add(e.mul(piece.group, geometry.sourceChannels), channel);
     for (int64_t v = 0; v < schedule.vectors; ++v) {
       Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
-      // A row is on other pages than the one before it.
-      const int64_t ahead = 4;
-      Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
-      e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
-             [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
-      PackedPhase::pack(tapRows, {}, {row, lane, e.constant(0)}, /*along=*/1,
-                        /*lanesContiguous=*/false, e.sub(e.constant(geometry.targetChannels), lane),
-                        e.constant(plan.filterTaps()), e.lanes, all);
+      for (int64_t number = 0; number < geometry.numbers; ++number) {
+        Value row = e.add(e.mul(summed, geometry.numbers), number);
+        // A row is on other pages than the one before it.
+        const int64_t ahead = 4;
+        Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
+        e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
+               [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
+        PackedPhase::pack(tapRows, {}, {row, lane, e.constant(0)}, /*along=*/1,
+                          /*lanesContiguous=*/false,
+                          e.sub(e.constant(geometry.targetChannels), lane),
+                          e.constant(plan.filterTaps()), e.lanes,
+                          e.at(all, number * plan.filterTaps() * e.lanes));
+      }
       forEachPhase([&](Value phase) {
         Value target = e.at(packedAt(phase, piece.group, piece.panel, channel), v * e.lanes);
         e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
           Value place = e.entry(table, e.add(field(phase, FilterStart), tap));
-          e.storeAligned(e.loadAligned(e.at(all, e.mul(place, e.lanes))),
-                         e.at(target, e.mul(tap, plan.width)));
+          Value from = e.at(all, e.mul(place, e.lanes)), packed = e.loadAligned(from);
+          if (geometry.numbers == 2)
+            packed = e.pairUp(packed, e.loadAligned(e.at(from, plan.filterTaps() * e.lanes)));
+          e.storeAligned(packed, e.at(target, e.mul(tap, plan.width)));
         });
       });
     }
@@ -462,12 +501,20 @@ void DataPhase::packTap(Value phase, const Piece &piece, Value channel, Value ta
     Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
     Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
     // The lanes are k forward, c backward.
-    Value first =
-        e.mul(piece.group, plan.isForward() ? geometry.targetChannels : geometry.sourceChannels);
-    Value k = e.add(first, plan.isForward() ? lane : channel);
-    Value c = plan.isForward() ? channel : lane;
-    Place from{{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask};
-    e.storeAligned(filter.read(from), e.at(target, v * e.lanes));
+    auto read = [&](int64_t number) {
+      Value summed = e.add(e.mul(channel, geometry.numbers), number);
+      Value first =
+          e.mul(piece.group, plan.isForward() ? geometry.targetChannels
+                                              : geometry.sourceChannels * geometry.numbers);
+      Value k = e.add(first, plan.isForward() ? lane : summed);
+      Value c = plan.isForward() ? summed : lane;
+      return filter.read(
+          {{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask});
+    };
+    Value packed = read(0);
+    if (geometry.numbers == 2)
+      packed = e.pairUp(packed, read(1));
+    e.storeAligned(packed, e.at(target, v * e.lanes));
   }
 }
 
@@ -481,9 +528,9 @@ DataPhase::Piece DataPhase::nextPiece(const Task &task, Value panel, Value first
 /// Asks for the lines of a panel of a block of source channels, those that are tile `tile`'s part:
 /// all of them arrive while the tiles before them are computed.
 void DataPhase::prefetchFilter(const Piece &piece, Value tile) {
-  const int64_t taps = plan.filterTaps();
-  const int64_t rows = plan.isForward() ? plan.width : schedule.channelBlock;
-  const int64_t elements = taps * (plan.isForward() ? schedule.channelBlock : plan.width);
+  const int64_t taps = plan.filterTaps(), channels = schedule.channelBlock * geometry.numbers;
+  const int64_t rows = plan.isForward() ? plan.width : channels;
+  const int64_t elements = taps * (plan.isForward() ? channels : plan.width);
   const int64_t ofTile =
       ceilDiv(rows, schedule.bandRows * schedule.bandCols * geometry.columnPhases());
   Value lane = e.mul(piece.panel, plan.width);
@@ -492,10 +539,12 @@ void DataPhase::prefetchFilter(const Piece &piece, Value tile) {
     SmallVector<Value> corner;
     if (plan.isForward())
       corner = {e.constant(0), e.add(e.add(e.mul(piece.group, geometry.targetChannels), lane), row),
-                e.mul(piece.first, taps)};
+                e.mul(piece.first, taps * geometry.numbers)};
     else
-      corner = {e.add(e.add(e.mul(piece.group, geometry.sourceChannels), piece.first), row), lane,
-                e.constant(0)};
+      corner = {e.add(e.mul(e.add(e.mul(piece.group, geometry.sourceChannels), piece.first),
+                            geometry.numbers),
+                      row),
+                lane, e.constant(0)};
     Value start = tapRows.address(corner);
     e.loop(e.constant(0), e.constant(elements), e.element.storedLine(), [&](Value line) {
       e.prefetch(e.atStored(start, line), /*forWriting=*/false, /*locality=*/2);
@@ -530,10 +579,10 @@ DataPhase::Task DataPhase::decode(Value number) {
 }
 
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
-  const int64_t sources = geometry.groups * geometry.sourceChannels,
+  const int64_t sources = geometry.groups * geometry.sourceChannels * geometry.numbers,
                 targets = geometry.groups * geometry.targetChannels;
-  image =
-      source(0, imageOrBlockMap(geometry.batch, sources, geometry.sourceBlock, geometry.source));
+  image = source(0, imageOrBlockMap(geometry.batch, sources,
+                                    geometry.sourceBlock * geometry.numbers, geometry.source));
   auto space = geometry.target;
   if (schedule.boxRows > 1)
     space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
@@ -600,8 +649,8 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
       if (channelsOfPlane > 1)
         copyBlocks(e, image,
                    {task.image, e.div(first, channelsOfPlane), e.constant(0), depth, top, left},
-                   channelsOfPlane, geometry.source, plan.block.rows, plan.block.pitch, to, colStep,
-                   rowStep);
+                   channelsOfPlane * geometry.numbers, geometry.source, plan.block.rows,
+                   plan.block.pitch, to, colStep, rowStep, geometry.numbers);
       else
         copyPlane(e, image, {task.image, first, depth, top, left}, geometry.source, plan.block.rows,
                   plan.block.pitch, to, colStep, rowStep);
@@ -932,7 +981,7 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.vectors = plan.schedule.vectors;
   micro.laterLines = plan.laterLines();
   micro.laterOffsets = plan.schedule.inPlace;
-  LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
+  LLVM::LLVMFuncOp function = plan.schedule.kernel->emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {
     DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase++),

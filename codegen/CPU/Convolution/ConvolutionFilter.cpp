@@ -10,7 +10,8 @@
 //
 // Of a filter of one tap, without padding, images in blocks of channels need no copy: the
 // micro-kernel reads both where they lie, and asks for the lines of the next band meanwhile. Of
-// others it reads dy in blocks where it lies, and x's copy.
+// others it reads dy in blocks where it lies, and x's copy. Where the micro-kernel multiplies pairs
+// both are copied as pairs of images.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -106,7 +107,7 @@ private:
   struct Task {
     Value split, group, panel, panelEnd, chunk, channel, channels;
   };
-  /// A band of pixels: image, depth, first row and column, and its extents.
+  /// A band of pixels: place of images, depth, first row and column, and its extents.
   struct Band {
     Value image, depth, row, col, rows, cols;
   };
@@ -116,6 +117,7 @@ private:
     Value source, gradient;
   };
 
+  Source imagesOf(Source single);
   Task decode(Value number);
   Band bandAt(Value number);
   Operands inPlace(const Task &task, const Band &band);
@@ -217,6 +219,32 @@ Value FilterPhase::slots(Value group, Value chunk, Value panel) {
 // Phase 0: sums over pixels
 //===------------------------------------------------------------------------------------------===//
 
+/// The places of the images that `single` reads, by index 0; the last one of an odd number of
+/// images stands with zeros.
+Source FilterPhase::imagesOf(Source single) {
+  if (schedule.kernel->step() == 1)
+    return single;
+  Source pairs;
+  pairs.read = [this, single](const Place &place) {
+    Place even = place, odd = place;
+    even.indices[0] = e.mul(place.indices[0], 2);
+    odd.indices[0] = e.add(even.indices[0], 1);
+    if (problem.batch % 2 == 0)
+      return e.pairUp(single.read(even), single.read(odd));
+    Value last = e.constant(problem.batch - 1), exists = e.less(even.indices[0], last);
+    odd.indices[0] = e.minimum(odd.indices[0], last);
+    Value second = single.read(odd);
+    return e.pairUp(single.read(even), e.select(exists, second, e.zeroVector()));
+  };
+  if (single.address)
+    pairs.address = [this, single](ValueRange indices) {
+      SmallVector<Value> even(indices);
+      even[0] = e.mul(even[0], 2);
+      return single.address(even);
+    };
+  return pairs;
+}
+
 FilterPhase::Task FilterPhase::decode(Value number) {
   SmallVector<Value> place =
       e.delinearize(number, {schedule.splits, problem.groups, plan.panelChunks(), plan.chunks()});
@@ -232,9 +260,9 @@ FilterPhase::Task FilterPhase::decode(Value number) {
 
 FilterPhase::Band FilterPhase::bandAt(Value number) {
   const auto &output = problem.output;
-  SmallVector<Value> place =
-      e.delinearize(number, {problem.batch, output[0], ceilDiv(output[1], schedule.bandRows),
-                             ceilDiv(output[2], schedule.bandCols)});
+  SmallVector<Value> place = e.delinearize(number, {schedule.images(problem), output[0],
+                                                    ceilDiv(output[1], schedule.bandRows),
+                                                    ceilDiv(output[2], schedule.bandCols)});
   Value row = e.mul(place[2], schedule.bandRows), col = e.mul(place[3], schedule.bandCols);
   auto left = [&](int64_t box, int64_t extent, Value start) {
     return e.minimum(e.constant(box), e.sub(e.constant(extent), start));
@@ -248,10 +276,10 @@ FilterPhase::Band FilterPhase::bandAt(Value number) {
 }
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
-  image =
-      source(0, imageOrBlockMap(problem.batch, problem.inChannels, problem.xBlock, problem.input));
-  gradient = source(
-      1, imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output));
+  image = imagesOf(
+      source(0, imageOrBlockMap(problem.batch, problem.inChannels, problem.xBlock, problem.input)));
+  gradient = imagesOf(source(
+      1, imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output)));
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);
@@ -582,7 +610,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   }
   micro.vectors = s.vectors;
   micro.stepA = s.bandRows == 1 ? problem.stride[2] * plan.pixelStep() : 0;
-  LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
+  LLVM::LLVMFuncOp function = s.kernel->emit(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
   if (failed(sums.finish()))

@@ -75,7 +75,8 @@ static void forEachRow(PackEmitter &e, Value depth, Value top,
 
 void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                          int64_t channels, const ConvolutionProblem::Spatial &extents, int64_t rows,
-                         int64_t pitch, Value target, int64_t step, int64_t rowStep) {
+                         int64_t pitch, Value target, int64_t step, int64_t rowStep,
+                         int64_t numbers) {
   Value zero = e.constant(0), end = e.constant(pitch);
   auto firstColumn = [&](int64_t column) {
     Value place = firstAt(e, e.sub(e.constant(column), corner[5]), step);
@@ -84,25 +85,30 @@ void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> c
   Value left = firstColumn(0), right = e.maximum(left, firstColumn(extents[2]));
   auto forEachVector = [&](Value row, Value first, Value last, auto vectorAt) {
     e.loop(first, last, 1, [&](Value col) {
-      Value pixel = e.at(target, e.mul(e.add(e.mul(row, pitch), col), channels));
-      for (int64_t lane = 0; lane < channels; lane += e.lanes)
-        e.storeAligned(vectorAt(col, lane), e.at(pixel, lane));
+      Value pixel = e.at(target, e.mul(e.add(e.mul(row, pitch), col), channels / numbers));
+      for (int64_t lane = 0; lane < channels; lane += e.lanes) {
+        Value to = e.at(pixel, lane / numbers);
+        numbers == 1 ? e.storeAligned(vectorAt(col, lane), to)
+                     : e.storeVector(vectorAt(col, lane), to, e.constant(0));
+      }
     });
   };
   auto clear = [&](Value row, Value first, Value last) {
-    forEachVector(row, first, last, [&](Value, int64_t) { return e.zeroVector(); });
+    Type element = numbers == 1 ? e.floatType() : e.element.stored;
+    forEachVector(row, first, last,
+                  [&](Value, int64_t) { return e.number(0, VectorType::get({e.lanes}, element)); });
   };
   forEachRow(e, corner[3], corner[4], extents, rows, rowStep, [&](Value row, bool exists) {
     if (!exists)
       return clear(row, zero, end);
     clear(row, zero, left);
     forEachVector(row, left, right, [&](Value col, int64_t lane) {
-      return source.read(
-          {{corner[0], corner[1], e.add(corner[2], lane), corner[3],
-            e.add(corner[4], e.mul(row, rowStep)), e.add(corner[5], e.mul(col, step))},
-           2,
-           1,
-           {}});
+      const Place place{{corner[0], corner[1], e.add(corner[2], lane), corner[3],
+                         e.add(corner[4], e.mul(row, rowStep)), e.add(corner[5], e.mul(col, step))},
+                        2,
+                        1,
+                        {}};
+      return numbers == 1 ? source.read(place) : source.readStored(place);
     });
     clear(row, right, end);
   });
@@ -332,35 +338,48 @@ static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
 static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
                                                const CpuTarget &target) {
   const MachineModel machine(target, p.elementBytes);
+  const Element element = Element::of(spec);
   // What is widened is copied.
-  auto isStored = [&](unsigned operand) {
-    return !Element::of(spec).widens() &&
+  auto isStored = [&](unsigned operand, const MicroKernel &kernel) {
+    return kernel.formatA(element).element == element.stored &&
            operandAsStored(spec.anchorOp()->getOperand(operand)) != nullptr;
   };
   SmallVector<Candidate> all;
   if (p.direction == Direction::BackwardFilter) {
-    const bool storesGradient = p.yBlock == lineElements && isStored(1);
-    const bool inPlace =
-        p.xBlock == lineElements && storesGradient && isStored(0) && hasSingleTap(p);
-    for (const FilterSchedule &schedule :
-         chooseFilterSchedules(p, machine, inPlace, storesGradient && !inPlace))
-      if (std::optional<Candidate> candidate = filterCandidate(p, schedule, target))
-        all.push_back(std::move(*candidate));
+    for (const MicroKernel *kernel : microKernels(element, target)) {
+      if (kernel->step() > p.batch)
+        continue;
+      // Of several images a place is put together.
+      const bool storesGradient =
+          kernel->step() == 1 && p.yBlock == lineElements && isStored(1, *kernel);
+      const bool inPlace =
+          p.xBlock == lineElements && storesGradient && isStored(0, *kernel) && hasSingleTap(p);
+      for (const FilterSchedule &schedule :
+           chooseFilterSchedules(p, machine, inPlace, storesGradient && !inPlace, *kernel))
+        if (std::optional<Candidate> candidate = filterCandidate(p, schedule, target))
+          all.push_back(std::move(*candidate));
+    }
     return all;
   }
-  const DataGeometry geometry(p);
   auto rowsAreOne = [&] {
     SmallVector<int64_t> rows = resultSpace(p).first;
     rows[4] *= rows[3];
     rows[3] = 1;
     return isVectorAxis(spec, rows, 4);
   };
-  const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
-  const bool inPlace =
-      geometry.sourceBlock > 1 && geometry.targetBlock > 1 && isStored(0) && geometry.isInside();
-  for (const DataSchedule &schedule : chooseDataSchedules(geometry, machine, severalRows, inPlace))
-    if (std::optional<Candidate> candidate = dataCandidate(p, schedule, target))
-      all.push_back(std::move(*candidate));
+  for (const MicroKernel *kernel : microKernels(element, target)) {
+    // What stands together are channels of a block.
+    if (kernel->step() > 1 && DataGeometry(p).sourceBlock == 1)
+      continue;
+    const DataGeometry geometry(p, kernel->step());
+    const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
+    const bool inPlace = geometry.sourceBlock > 1 && geometry.targetBlock > 1 &&
+                         isStored(0, *kernel) && geometry.isInside();
+    for (const DataSchedule &schedule :
+         chooseDataSchedules(geometry, machine, severalRows, inPlace, *kernel))
+      if (std::optional<Candidate> candidate = dataCandidate(p, schedule, target))
+        all.push_back(std::move(*candidate));
+  }
   return all;
 }
 

@@ -70,20 +70,20 @@ static PhaseDimension backwardDimension(const ConvolutionProblem &p, unsigned ax
   return result;
 }
 
-DataGeometry::DataGeometry(const ConvolutionProblem &p)
-    : batch(p.batch), groups(p.groups), kernel(p.kernel) {
+DataGeometry::DataGeometry(const ConvolutionProblem &p, int64_t numbers)
+    : batch(p.batch), groups(p.groups), numbers(numbers), kernel(p.kernel) {
   const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
   const ConvolutionProblem::Spatial ones{1, 1, 1};
-  sourceChannels = (forward ? p.inChannels : p.outChannels) / p.groups;
+  sourceChannels = (forward ? p.inChannels : p.outChannels) / p.groups / numbers;
   targetChannels = (forward ? p.outChannels : p.inChannels) / p.groups;
   source = forward ? p.input : p.output;
   target = forward ? p.output : p.input;
   sourceStep = forward ? p.stride : ones;
   targetStep = forward ? ones : p.stride;
-  sourceBlock = forward ? p.xBlock : p.yBlock;
+  sourceBlock = (forward ? p.xBlock : p.yBlock) / numbers;
   targetBlock = forward ? p.yBlock : p.xBlock;
-  sourcePixel = forward ? p.xPixel() : p.yPixel();
-  sourceBlockStep = forward ? p.xBlockStep() : p.yBlockStep();
+  sourcePixel = (forward ? p.xPixel() : p.yPixel()) / numbers;
+  sourceBlockStep = (forward ? p.xBlockStep() : p.yBlockStep()) / numbers;
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (forward)
       dimensions[axis].push_back(forwardDimension(p, axis));

@@ -90,15 +90,17 @@ struct PhaseDimension {
 
 struct DataGeometry {
   int64_t batch, groups;
-  /// Channels of one group.
-  int64_t sourceChannels, targetChannels;
+  /// Places that the source's channels of a group are, of `numbers` channels each, and channels of
+  /// the target's.
+  int64_t numbers, sourceChannels, targetChannels;
   ConvolutionProblem::Spatial source, target, kernel, sourceStep, targetStep;
-  int64_t sourceBlock, targetBlock; ///< see ConvolutionProblem
-  int64_t sourcePixel, sourceBlockStep;
+  int64_t sourceBlock, targetBlock;     ///< see ConvolutionProblem; the source's in places
+  int64_t sourcePixel, sourceBlockStep; ///< in places
   /// Phases in the order (d, h, w), each dimension's list.
   std::array<llvm::SmallVector<PhaseDimension>, 3> dimensions;
 
-  explicit DataGeometry(const ConvolutionProblem &problem);
+  /// `numbers` of a source in blocks of channels stand together in a place.
+  explicit DataGeometry(const ConvolutionProblem &problem, int64_t numbers = 1);
   int64_t phases() const;
   /// Those of one row phase follow each other; their columns take turns in the target.
   int64_t columnPhases() const { return int64_t(dimensions[2].size()); }

@@ -63,7 +63,7 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
     double steps = double(g.sourceChannels * g.taps(phase));
     double parts = std::ceil(steps * double(m.elementBytes * width) / double(mostPanelBytes(m, s)));
     cycles += tilesOf(g, s, phase) * panels *
-              (steps * fmaKernel().cycles(m, rows, s.vectors) + overhead + (parts - 1) * perPart);
+              (steps * s.kernel->cycles(m, rows, s.vectors) + overhead + (parts - 1) * perPart);
   }
   return cycles;
 }
@@ -138,15 +138,17 @@ static int64_t mostOf(const DataGeometry &g, unsigned axis, bool inPlace) {
 }
 
 static SmallVector<DataSchedule> chooseTiles(const DataGeometry &g, const MachineModel &m,
-                                             bool severalRows, bool inPlace) {
+                                             bool severalRows, bool inPlace,
+                                             const MicroKernel &kernel) {
   const int64_t height = mostOf(g, 1, inPlace), width = mostOf(g, 2, inPlace);
   auto tiles = [&](int64_t vectors) {
     SmallVector<DataSchedule> all;
     auto add = [&](int64_t boxRows, int64_t boxCols) {
       DataSchedule &s = all.emplace_back();
       s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors, s.inPlace = inPlace;
+      s.kernel = &kernel;
     };
-    const int64_t rows = fmaKernel().mostRows(m, vectors);
+    const int64_t rows = kernel.mostRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
       add(1, cols);
     for (int64_t cols = g.targetBlock > 1 ? 1 : width; severalRows && cols <= width; ++cols)
@@ -234,9 +236,10 @@ static bool packsOnce(const DataGeometry &g, const DataSchedule &s) {
 }
 
 SmallVector<DataSchedule> codegen::chooseDataSchedules(const DataGeometry &g, const MachineModel &m,
-                                                       bool severalRows, bool inPlace) {
+                                                       bool severalRows, bool inPlace,
+                                                       const MicroKernel &kernel) {
   severalRows &= g.targetBlock > 1 || (g.targetStep[2] == 1 && g.targetStep[1] == 1);
-  SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows, inPlace);
+  SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows, inPlace, kernel);
   SmallVector<DataSchedule> complete;
   for (DataSchedule tile : all) {
     complete.push_back(completeSchedule(tile, g, m));
@@ -268,7 +271,7 @@ static int64_t bandPixels(const MachineModel &m, const FilterSchedule &s) {
 }
 
 int64_t codegen::filterBands(const ConvolutionProblem &p, const FilterSchedule &s) {
-  return p.batch * p.output[0] * ceilDiv(p.output[1], s.bandRows) *
+  return s.images(p) * p.output[0] * ceilDiv(p.output[1], s.bandRows) *
          ceilDiv(p.output[2], s.bandCols);
 }
 
@@ -278,14 +281,14 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
   double tiles = double(p.groups * ceilDiv(channels, s.boxChannels) *
                         ceilDiv(p.kernel[1], s.boxRows) * ceilDiv(p.kernel[2], s.boxCols) *
                         ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
-  double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
+  double pixels = double(s.images(p) * p.output[0] * p.output[1] * p.output[2]);
   double calls = std::max(1.0, pixels / double(bandPixels(m, s)));
   // The taps of a block of channels stand in a line each, mostly of L2.
   const double waiting = p.xBlock > 1 && !s.inPlace ? 0.5 * double(s.boxRows * s.boxCols) : 0;
   const double ofCall = s.inPlace ? 10 + 0.5 * double(s.boxSize() * s.vectors)
                                   : 30 + 3 * double(s.boxSize() * s.vectors);
   return tiles *
-         (pixels * (fmaKernel().cycles(m, s.boxSize(), s.vectors) + waiting) + calls * ofCall);
+         (pixels * (s.kernel->cycles(m, s.boxSize(), s.vectors) + waiting) + calls * ofCall);
 }
 
 double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel &m,
@@ -310,7 +313,7 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
   const int64_t pixels = p.yBlock > 1 ? s.bandCols : roundUp(s.bandCols, m.lanes);
   const auto source = double(ceilDiv(panels, s.panels) * planeVectors);
   const auto gradient = double(panels * s.vectors * s.bandRows * pixels);
-  return double(filterBands(p, s) * p.groups * chunks) *
+  return double(s.kernel->step() * filterBands(p, s) * p.groups * chunks) *
          (perVector * source + perGradient * gradient);
 }
 
@@ -321,7 +324,8 @@ static bool hasWholePanels(const ConvolutionProblem &p, const MachineModel &m, i
 }
 
 static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p,
-                                                     const MachineModel &m, bool inPlace) {
+                                                     const MachineModel &m, bool inPlace,
+                                                     const MicroKernel &kernel) {
   const int64_t channels = p.inChannels / p.groups * p.kernel[0];
   auto tiles = [&](int64_t vectors) {
     SmallVector<FilterSchedule> all;
@@ -332,9 +336,9 @@ static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p
         return;
       FilterSchedule &s = all.emplace_back();
       s.boxChannels = boxChannels, s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors;
-      s.inPlace = inPlace;
+      s.inPlace = inPlace, s.kernel = &kernel;
     };
-    const int64_t rows = fmaKernel().mostRows(m, vectors);
+    const int64_t rows = kernel.mostRows(m, vectors);
     for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
       add(1, 1, cols);
     for (int64_t box = 2; box <= std::min(p.kernel[1], rows / p.kernel[2]); ++box)
@@ -376,7 +380,7 @@ static bool isSmallest(const ConvolutionProblem &p, const FilterSchedule &s) {
 static void splitTask(const ConvolutionProblem &p, const MachineModel &m, FilterSchedule &s) {
   const int64_t channels = p.inChannels / p.groups, fewTasks = 4;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
-  const double pixels = double(p.batch * p.output[0] * p.output[1] * p.output[2]);
+  const double pixels = double(s.images(p) * p.output[0] * p.output[1] * p.output[2]);
   const double taps = double(p.kernel[0] * p.kernel[1] * p.kernel[2]);
   auto tasks = [&] {
     return p.groups * s.splits * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
@@ -445,8 +449,9 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
 
 SmallVector<FilterSchedule> codegen::chooseFilterSchedules(const ConvolutionProblem &p,
                                                            const MachineModel &m, bool inPlace,
-                                                           bool gradientInPlace) {
-  SmallVector<FilterSchedule> all = chooseFilterTiles(p, m, inPlace);
+                                                           bool gradientInPlace,
+                                                           const MicroKernel &kernel) {
+  SmallVector<FilterSchedule> all = chooseFilterTiles(p, m, inPlace, kernel);
   for (FilterSchedule &schedule : all) {
     schedule.gradientInPlace = gradientInPlace && hasWholePanels(p, m, schedule.vectors);
     schedule = completeSchedule(schedule, p, m);
@@ -467,17 +472,20 @@ std::string DataSchedule::text() const {
   llvm::raw_string_ostream(text) << "convolution tile " << boxRows << "x" << boxCols << "x"
                                  << vectors << " channels " << channelBlock << " task " << bandRows
                                  << "x" << bandCols << "x" << panels << (inPlace ? " in place" : "")
-                                 << (packsInTask ? " packed by tasks" : "");
+                                 << (packsInTask ? " packed by tasks" : "") << kernel->suffix();
   return text;
 }
 llvm::json::Value DataSchedule::toJSON() const {
-  return llvm::json::Array{boxRows,  boxCols, vectors,          channelBlock,        bandRows,
-                           bandCols, panels,  int64_t(inPlace), int64_t(packsInTask)};
+  return llvm::json::Array{
+      boxRows,  boxCols, vectors,          channelBlock,         bandRows,
+      bandCols, panels,  int64_t(inPlace), int64_t(packsInTask), kernel->name()};
 }
 DataSchedule DataSchedule::fromJSON(const llvm::json::Value &value) {
-  return {numberAt(value, 0), numberAt(value, 1),      numberAt(value, 2),
-          numberAt(value, 3), numberAt(value, 4),      numberAt(value, 5),
-          numberAt(value, 6), numberAt(value, 7) != 0, numberAt(value, 8) != 0};
+  return {numberAt(value, 0),      numberAt(value, 1),
+          numberAt(value, 2),      numberAt(value, 3),
+          numberAt(value, 4),      numberAt(value, 5),
+          numberAt(value, 6),      numberAt(value, 7) != 0,
+          numberAt(value, 8) != 0, &microKernel(*(*value.getAsArray())[9].getAsString())};
 }
 
 std::string FilterSchedule::text() const {
@@ -486,7 +494,8 @@ std::string FilterSchedule::text() const {
                                  << "x" << boxCols << "x" << vectors << " band " << bandRows << "x"
                                  << bandCols << " task " << channels << "x" << panels << " splits "
                                  << splits << (inPlace ? " in place" : "")
-                                 << (gradientInPlace ? " gradient in place" : "");
+                                 << (gradientInPlace ? " gradient in place" : "")
+                                 << kernel->suffix();
   return text;
 }
 llvm::json::Value FilterSchedule::toJSON() const {
@@ -500,10 +509,14 @@ llvm::json::Value FilterSchedule::toJSON() const {
                            panels,
                            splits,
                            int64_t(inPlace),
-                           int64_t(gradientInPlace)};
+                           int64_t(gradientInPlace),
+                           kernel->name()};
 }
 FilterSchedule FilterSchedule::fromJSON(const llvm::json::Value &value) {
-  return {numberAt(value, 0), numberAt(value, 1),      numberAt(value, 2),      numberAt(value, 3),
-          numberAt(value, 4), numberAt(value, 5),      numberAt(value, 6),      numberAt(value, 7),
-          numberAt(value, 8), numberAt(value, 9) != 0, numberAt(value, 10) != 0};
+  return {numberAt(value, 0),       numberAt(value, 1),
+          numberAt(value, 2),       numberAt(value, 3),
+          numberAt(value, 4),       numberAt(value, 5),
+          numberAt(value, 6),       numberAt(value, 7),
+          numberAt(value, 8),       numberAt(value, 9) != 0,
+          numberAt(value, 10) != 0, &microKernel(*(*value.getAsArray())[11].getAsString())};
 }

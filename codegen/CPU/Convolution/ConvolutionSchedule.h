@@ -7,7 +7,7 @@
 #define DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTIONSCHEDULE_H
 
 #include "codegen/CPU/Convolution/ConvolutionGeometry.h"
-#include "codegen/CPU/CostModel.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
 
 namespace dlc::codegen {
 
@@ -16,7 +16,7 @@ namespace dlc::codegen {
 /// target has blocks of channels.
 struct DataSchedule {
   int64_t boxRows = 1, boxCols = 1, vectors = 1;
-  /// Source channels of one reduction block.
+  /// Places of source channels of one reduction block.
   int64_t channelBlock = 1;
   /// Of one task: tiles in each direction, and panels.
   int64_t bandRows = 1, bandCols = 1, panels = 1;
@@ -26,6 +26,7 @@ struct DataSchedule {
   /// Each task packs what it needs of the filter into its scratch; else a phase of its own packs
   /// all of it into the workspace.
   bool packsInTask = false;
+  const MicroKernel *kernel = &fmaKernel();
 
   std::string text() const;
   llvm::json::Value toJSON() const;
@@ -45,7 +46,12 @@ struct FilterSchedule {
   bool inPlace = false;
   /// dy is, where x is copied.
   bool gradientInPlace = false;
+  /// A place holds the same pixel of the images whose numbers follow each other, so that every tap
+  /// is an offset.
+  const MicroKernel *kernel = &fmaKernel();
 
+  /// Places that the images of a batch are.
+  int64_t images(const ConvolutionProblem &problem) const { return kernel->steps(problem.batch); }
   bool readsGradient() const { return inPlace || gradientInPlace; } ///< where it lies
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
   std::string text() const;
@@ -58,11 +64,12 @@ struct FilterSchedule {
 /// see DataSchedule. Behind each stands, if `packsInTask` may pay, the same tile with that.
 llvm::SmallVector<DataSchedule> chooseDataSchedules(const DataGeometry &geometry,
                                                     const MachineModel &machine, bool severalRows,
-                                                    bool inPlace);
+                                                    bool inPlace, const MicroKernel &kernel);
 /// `gradientInPlace`: whether dy may be read where it lies, if x is copied.
 llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem &problem,
                                                         const MachineModel &machine, bool inPlace,
-                                                        bool gradientInPlace);
+                                                        bool gradientInPlace,
+                                                        const MicroKernel &kernel);
 /// Bands of pixels of all images.
 int64_t filterBands(const ConvolutionProblem &problem, const FilterSchedule &schedule);
 /// Estimated cycles, without those of sourceCycles and filterCopyCycles.

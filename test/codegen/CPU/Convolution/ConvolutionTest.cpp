@@ -320,6 +320,57 @@ TEST(Convolution, Reductions) {
         checkKernel(source, rounding, "cpu-convolution");
 }
 
+/// Pairs of channels of bf16, read as they lie in a block: forward and backward, taps of one and of
+/// several, which are put together in another way each, strides, dilations, groups, depth, panels
+/// and blocks of channels that end early, and filters that tasks pack. In the filter's gradient
+/// pairs of images, of an even number of them and of an odd one.
+TEST(Convolution, BlockedPairsOfBf16) {
+  const std::vector<ConvolutionShapes> all = {
+      {{2, 32, 9, 7}, {48, 32, 1, 1}, {2, 48, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 304, 9, 14}, {32, 304, 1, 1}, {2, 32, 5, 7}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 16, 13, 14}, {32, 16, 3, 3}, {2, 32, 7, 7}, {2, 2}, {2, 1, 1, 0}, {1, 1}},
+      {{1, 16, 15, 16}, {16, 16, 3, 2}, {1, 16, 5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4}},
+      {{5, 48, 9, 9}, {48, 16, 3, 3}, {5, 48, 5, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 3},
+      {{1, 80, 7, 7}, {112, 80, 3, 3}, {1, 112, 7, 7}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 16, 7, 6, 5},
+       {16, 16, 2, 3, 1},
+       {2, 16, 4, 2, 5},
+       {2, 2, 1},
+       {1, 1, 0, 1, 0, 0},
+       {2, 2, 1},
+       1}};
+  const double rounding = otherElements[1].rounding;
+  for (const ConvolutionShapes &shapes : all)
+    for (int direction : {0, 1, 2})
+      for (bool last : {false, true}) {
+        // Taps along the depth are no channels of a block; what is copied is read either way.
+        if (shapes.w.size() == 5 ? direction == 2 : last && shapes.w[2] > 1)
+          continue;
+        const KernelSource source = convolutionKernels(shapes)[direction];
+        // An image that is read is in blocks, the other one may be.
+        for (Blocked blocked : {direction ? Blocked::Y : Blocked::X, Blocked::Both})
+          checkKernel(inElement(withBlocks(source, shapes, blocked, last), "bf16"), rounding,
+                      "cpu-convolution");
+      }
+  // Images that are computed while they are copied.
+  for (const ConvolutionShapes &shapes : {all[0], all[2]})
+    for (int direction : {0, 2}) {
+      const KernelSource source = convolutionImages(shapes)[direction];
+      checkKernel(inElement(withBlocks(source, shapes, Blocked::Both), "bf16"), 6 * rounding,
+                  "cpu-convolution");
+    }
+  const ConvolutionShapes large = {{16, 64, 28, 28}, {64, 64, 3, 3}, {16, 64, 28, 28},
+                                   {1, 1},           {1, 1, 1, 1},   {1, 1}};
+  for (int direction : {0, 1, 2}) {
+    const KernelSource source =
+        withBlocks(convolutionKernels(large)[direction], large, Blocked::Both);
+    const std::string schedule =
+        CompiledTestKernel::select(inElement(source, "bf16"), "znver4", "cpu-convolution")
+            .candidate.schedule;
+    EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" bf16")) << schedule;
+  }
+}
+
 /// Groups whose channels are no whole blocks are left to loops of single elements.
 TEST(Convolution, BlocksAcrossGroups) {
   const ConvolutionShapes shapes = {
