@@ -14,8 +14,8 @@ llvm::ArrayRef<const CpuGenerator *> dlc::codegen::cpuGenerators() {
       createRowPassesGenerator(),   createWindowGenerator(),    createSlidingSumGenerator(),
       createMultiTensorGenerator(), createScatterGenerator(),   createSumRowsGenerator(),
       createUpdateRowsGenerator(),  createAttentionGenerator(), createGemmGenerator(),
-      createConvolutionGenerator(), createDepthwiseGenerator(), createWinogradGenerator(),
-      createFourierGenerator(),     createLoopsGenerator()};
+      createConvolutionGenerator(), createPatchesGenerator(),   createDepthwiseGenerator(),
+      createWinogradGenerator(),    createFourierGenerator(),   createLoopsGenerator()};
   static const auto pointers = [] {
     std::array<const CpuGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

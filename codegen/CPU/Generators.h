@@ -32,6 +32,7 @@ std::unique_ptr<CpuGenerator> createUpdateRowsGenerator();
 std::unique_ptr<CpuGenerator> createAttentionGenerator();
 std::unique_ptr<CpuGenerator> createGemmGenerator();
 std::unique_ptr<CpuGenerator> createConvolutionGenerator();
+std::unique_ptr<CpuGenerator> createPatchesGenerator();
 std::unique_ptr<CpuGenerator> createDepthwiseGenerator();
 std::unique_ptr<CpuGenerator> createWinogradGenerator();
 std::unique_ptr<CpuGenerator> createFourierGenerator();

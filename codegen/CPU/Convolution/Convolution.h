@@ -9,7 +9,8 @@
 // fixed row distances) walks the taps over it. Of images in blocks nothing is transposed, and one
 // that needs no padding is read where it lies, as are both of the gradient of a filter of one tap:
 // each call of the micro-kernel then asks for lines that a later one reads. Pointwise convolutions
-// of plain images in the data directions are matrix products and go to Gemm.h.
+// of plain images in the data directions are matrix products and go to Gemm.h; those of any
+// geometry that is one of patches are Patches.h's.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_CONVOLUTION_CONVOLUTION_H
@@ -25,6 +26,9 @@ namespace dlc::codegen {
 /// regions, and where a row has more pixels than are counted in 32 bits.
 std::optional<ConvolutionProblem> packedConvolution(const KernelSpec &spec);
 
+/// Whether it is a matrix product of pixels as they lie, in whatever direction.
+bool isPixelProduct(const KernelSpec &spec, const ConvolutionProblem &problem);
+
 /// The loop indices of a tensor [outer, channels, spatial...]: (outer, channel, d, h, w).
 PackedPhase::IndexMap imageMap(int64_t outer, int64_t channels,
                                const ConvolutionProblem::Spatial &spatial);
@@ -35,6 +39,9 @@ PackedPhase::IndexMap blockMap(int64_t outer, int64_t channels, int64_t block,
 /// The one of them that fits: blocks of one channel are none.
 PackedPhase::IndexMap imageOrBlockMap(int64_t outer, int64_t channels, int64_t block,
                                       const ConvolutionProblem::Spatial &spatial);
+
+/// The first lane or row at or behind a place `distance` from the first, which may be negative.
+mlir::Value firstAt(PackEmitter &e, mlir::Value distance, int64_t step);
 
 /// Copies rows x pitch elements of a plane to `target`, every `rowStep`-th row and `step`-th
 /// column, from row and column `corner[3]`, `corner[4]` on; what lies outside the tensor is zero.

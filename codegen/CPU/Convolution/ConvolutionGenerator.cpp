@@ -5,6 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/Convolution/Patches.h"
 #include "codegen/CPU/Emitter/Walk.h"
 #include "codegen/CPU/Gemm/Gemm.h"
 #include "codegen/CPU/Generators.h"
@@ -50,8 +51,7 @@ PackedPhase::IndexMap codegen::imageOrBlockMap(int64_t outer, int64_t channels, 
   return block > 1 ? blockMap(outer, channels, block, spatial) : imageMap(outer, channels, spatial);
 }
 
-/// The first lane or row at or behind a place `distance` from the first.
-static Value firstAt(PackEmitter &e, Value distance, int64_t step) {
+Value codegen::firstAt(PackEmitter &e, Value distance, int64_t step) {
   return step == 1 ? distance : e.div(e.maximum(e.add(distance, step - 1), e.constant(0)), step);
 }
 
@@ -325,7 +325,7 @@ static GemmProblem pointwiseProduct(const KernelSpec &spec, const ConvolutionPro
   return g;
 }
 
-static bool isProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
+bool codegen::isPixelProduct(const KernelSpec &spec, const ConvolutionProblem &p) {
   return isPointwise(p) && !p.hasBlocks() &&
          (p.direction != Direction::BackwardFilter || p.groups == 1) &&
          isVectorAxis(spec, pointwiseProduct(spec, p).mapC.shape, 2);
@@ -393,7 +393,7 @@ SmallVector<Candidate> ConvolutionGenerator::candidates(const KernelSpec &spec,
   if (p.isDepthwise() && p.hasBlocks())
     return {};
   SmallVector<Candidate> all;
-  if (isProduct(spec, p))
+  if (isPixelProduct(spec, p))
     all = gemmCandidates(pointwiseProduct(spec, p), target);
   for (Candidate &candidate : all)
     candidate.algorithm = ConvolutionAlgorithm::Gemm;
@@ -422,19 +422,16 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
   std::optional<ConvolutionProblem> p = packedConvolution(spec);
   if (!p)
     return cpuRefusal(spec);
+  std::string refusal;
   switch (algorithm) {
   case ConvolutionAlgorithm::Heuristic:
   case ConvolutionAlgorithm::Direct:
     return "";
   case ConvolutionAlgorithm::Gemm:
-    if (isPointwise(*p) && p->direction == Direction::BackwardFilter && p->groups > 1)
-      return "its filter's gradient is a product for each group";
-    if (isPointwise(*p))
-      return p->hasBlocks() ? "its images lie in blocks of channels"
-                            : "what is fused around it needs single elements";
-    return "it is no product of pixels: a filter of 1x1, stride 1 and no padding";
+    refusal = patchesRefusal(*p, target);
+    return refusal.empty() ? "what is fused around it needs single elements" : refusal;
   case ConvolutionAlgorithm::FFT: {
-    std::string refusal = fourierRefusal(*p);
+    refusal = fourierRefusal(*p);
     if (refusal.empty() && target.strict)
       return spreadsRefusal.str();
     return refusal.empty() ? "its transforms need too much memory" : refusal;
@@ -442,7 +439,7 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
   case ConvolutionAlgorithm::Winograd:
     break;
   }
-  std::string refusal = winogradRefusal(*p);
+  refusal = winogradRefusal(*p);
   if (refusal.empty() && target.strict)
     refusal = strictRefusal(*p);
   return refusal.empty() ? "its transforms need too much memory" : refusal;

@@ -15,8 +15,9 @@ public:
             ModuleOp module, StringRef name, const GemmProblem &problem,
             const GemmSchedule &schedule)
       : PackedPhase(spec, target, module, name, candidate.workspaceBytes != 0), problem(problem),
-        schedule(schedule), layout(problem, schedule, e.lanes), c(sink(problem.mapC)),
-        totals(kernel, candidate, writingPhase()) {}
+        schedule(schedule), layout(problem, schedule, e.lanes),
+        c(problem.finish ? Sink() : sink(problem.mapC)), totals(kernel, candidate, writingPhase()) {
+  }
 
   void packWhole();
   void multiply(LLVM::LLVMFuncOp micro);
@@ -38,6 +39,7 @@ private:
   Task decode(Value number);
   Block blockOf(Value batch, Value number);
   Value wholeAt(const Block &block, Value piece);
+  void readOperands();
   void packA(const Block &block, Value target);
   void packB(const Block &block, Value target);
   void packBlock(const Source &source, const PackedSum &sum, unsigned along, bool lanesContiguous,
@@ -64,6 +66,7 @@ private:
   Sink c;
   Source a, b;
   TotalReducer totals;
+  Value matrix; ///< of a task that makes it as a whole
 };
 
 } // namespace
@@ -94,7 +97,8 @@ GemmPhase::Block GemmPhase::blockOf(Value batch, Value number) {
   Block block;
   block.number = number;
   const int64_t ofTerm = ceilDiv(problem.steps(), schedule.depth);
-  block.outer = problem.terms > 1 ? e.div(number, ofTerm) : batch;
+  block.outer =
+      problem.terms > 1 ? e.add(e.mul(batch, problem.terms), e.div(number, ofTerm)) : batch;
   Value step = e.mul(problem.terms > 1 ? e.rem(number, ofTerm) : number, schedule.depth);
   block.k = e.mul(step, problem.kernel->step());
   block.steps = e.minimum(e.constant(schedule.depth), e.sub(e.constant(problem.steps()), step));
@@ -109,6 +113,12 @@ Value GemmPhase::wholeAt(const Block &block, Value piece) {
   return e.at(kernel.workspace(), e.mul(place, layout.pieceElements));
 }
 
+void GemmPhase::readOperands() {
+  a = problem.sourceA ? problem.sourceA(*this) : source(problem.a, problem.mapA);
+  if (!problem.packB)
+    b = problem.sourceB ? problem.sourceB(*this) : source(problem.b, problem.mapB);
+}
+
 /// A task packs some tiles or panels of one block.
 void GemmPhase::packWhole() {
   SmallVector<Value> place =
@@ -118,25 +128,24 @@ void GemmPhase::packWhole() {
   Block block = blockOf(place[0], place[1]);
   Value first = e.mul(place[2], layout.packedPieces);
   Value end = e.minimum(e.add(first, layout.packedPieces), e.constant(layout.wholePieces));
+  readOperands();
   if (schedule.packed == Operand::A) {
-    a = source(problem.a, problem.mapA);
     block.tile = first, block.tileEnd = end;
     packA(block, wholeAt(block, first));
   } else {
-    b = source(problem.b, problem.mapB);
     block.panel = first, block.panelEnd = end;
     packB(block, wholeAt(block, first));
   }
 }
 
 void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
-  a = source(problem.a, problem.mapA);
-  b = source(problem.b, problem.mapB);
+  readOperands();
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   Value packedA = e.at(tileBuffer, e.lanes * e.lanes);
   Value packedB = e.at(packedA, layout.blockElementsA);
-  Value accumulators = e.at(packedB, layout.blockElementsB);
+  matrix = e.at(packedB, layout.blockElementsB);
+  Value accumulators = e.at(matrix, layout.matrixElements);
   if (layout.inWorkspace)
     accumulators = e.at(kernel.workspace(), e.mul(task.split, layout.partElements));
   else
@@ -166,6 +175,8 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   });
   if (finishesRows())
     finishRows(task, accumulators);
+  if (problem.finish)
+    problem.finish(*this, task.batch, matrix, layout.pitchC);
   if (!layout.inWorkspace)
     totals.end(kernel.task);
 }
@@ -181,6 +192,9 @@ void GemmPhase::packA(const Block &block, Value target) {
 }
 
 void GemmPhase::packB(const Block &block, Value target) {
+  if (problem.packB)
+    return problem.packB(*this, {block.outer, block.k, block.steps, block.panel, block.panelEnd,
+                                 target, layout.width, layout.panelElements});
   packBlock(b, {problem.kernel->formatB(problem.element), problem.k}, /*along=*/2,
             problem.columnsContiguousB, {block.outer, block.k, e.constant(0)}, block.panel,
             block.panelEnd, layout.width, layout.panelElements, block.steps, target);
@@ -268,15 +282,23 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
 
 /// The result's lines arrive while the micro-kernel works: it would wait for memory otherwise.
 void GemmPhase::prefetchTile(Value batch, Value tile, Value panel) {
+  if (problem.finish)
+    return;
   Value row = e.mul(tile, schedule.rows), column = e.mul(panel, layout.width);
   for (int64_t m = 0; m < schedule.rows; ++m)
     for (int64_t v = 0; v < layout.width; v += e.element.storedLine())
       c.prefetch({batch, e.add(row, m), e.add(column, v)});
 }
 
-/// Writes a finished vector, and takes it into the totals of what is reduced.
+/// Writes a finished vector, and takes it into the totals of what is reduced. Rows of a task's
+/// matrix have room for whole vectors.
 Partial GemmPhase::write(ValueRange before, Value vector, const Place &place) {
   Partial after(before);
+  if (problem.finish) {
+    Value column = e.add(e.mul(place.indices[1], layout.pitchC), place.indices[2]);
+    e.storeAligned(vector, e.at(matrix, column));
+    return after;
+  }
   if (totals.exist())
     after = totals.add(before, c.reduced(vector, place), place.mask);
   c.write(vector, place);

@@ -20,8 +20,15 @@
 
 namespace dlc::codegen {
 
+/// Panels of b that are packed at a time: steps [k, k + steps) of panels [first, end), each panel
+/// [step][width] and `distance` elements behind the one before; `outer` is b's first index.
+struct PanelRange {
+  mlir::Value outer, k, steps, first, end, target;
+  int64_t width, distance;
+};
+
 /// A product as its emitter sees it. Loop indices are (batch, m, k), (batch, k, n) and (batch, m,
-/// n); of several terms, which have a batch of one, (term, m, k), (term, k, n) and (0, m, n).
+/// n); of several terms a and b have batch * terms + term in place of batch.
 struct GemmProblem {
   enum class Operand { None, A, B };
 
@@ -40,6 +47,16 @@ struct GemmProblem {
   /// what is fused behind then goes through other tensors of the result's size in long runs.
   bool finishesRows = false;
   PackedPhase::IndexMap mapA, mapB, mapC;
+
+  /// What is set stands in place of a tensor by its index map; of mapA and mapB that says only how
+  /// many matrices there are, of mapC nothing.
+  std::function<Source(PackedPhase &)> sourceA, sourceB;
+  /// Packs b, in so many cycles an element.
+  std::function<void(PackedPhase &, const PanelRange &)> packB;
+  double cyclesB = 0;
+  /// A task makes the whole matrix of a batch in its scratch, rows pitchC elements apart, and
+  /// `finish` makes results of it.
+  std::function<void(PackedPhase &, mlir::Value batch, mlir::Value matrix, int64_t pitch)> finish;
 
   /// Steps of a term and of the whole sum, and in how many blocks of `depth` it is made; none holds
   /// two terms.
@@ -77,6 +94,8 @@ struct GemmLayout {
   int64_t tileElements, panelElements, slotElements, partElements;
   bool inWorkspace; ///< parts of the sum meet in the workspace
   bool keepsAll;    ///< accumulators of all tiles outlive a reduction block
+  /// Of a matrix that a task makes as a whole: its rows' distance, and its elements; else 0.
+  int64_t pitchC, matrixElements;
   /// What a task packs at a time into its scratch; nothing of an operand that is packed whole.
   int64_t blockElementsA, blockElementsB;
   /// Of the operand that is packed whole: matrices, tiles or panels of each of their blocks, the

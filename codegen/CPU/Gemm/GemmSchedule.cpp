@@ -17,8 +17,9 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
       tileElements(s.depth * pitchA + p.element.line()),
       panelElements(s.depth * width + p.element.line()), slotElements(s.rows * width),
       partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
-      keepsAll(p.blocks(s.depth) > 1 || p.finishesRows),
-      blockElementsA(s.blockTiles * tileElements), blockElementsB(s.blockPanels * panelElements) {
+      keepsAll(p.blocks(s.depth) > 1 || p.finishesRows), pitchC(p.finish ? panels * width : 0),
+      matrixElements(p.m * pitchC), blockElementsA(s.blockTiles * tileElements),
+      blockElementsB(s.blockPanels * panelElements) {
   if (s.packed == Operand::None)
     return;
   const bool isA = s.packed == Operand::A;
@@ -35,9 +36,9 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
 /// Longest reduction block: its panel of b still comes mostly from L1. Longer ones would save
 /// little, as the accumulators' way through memory is short by then; shorter ones cost passes over
 /// the accumulators. A single row reads each panel once: it streams through, and a stream should
-/// not end.
+/// not end. Of a task's whole matrix all accumulators would be kept beside it.
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
-  if (p.m == 1)
+  if (p.m == 1 || p.finish)
     return roundUp(p.steps(), m.lanes);
   int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (m.elementBytes * vectors * m.lanes));
   return roundUp(ceilDiv(p.steps(), ceilDiv(p.steps(), longest)), m.lanes);
@@ -77,6 +78,8 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
 /// tiles; measured on layers of ResNet-50, in float32. A pair takes as long, for twice the numbers.
 static double placeCycles(const GemmProblem &p, Operand operand, int64_t lanes) {
   const bool isA = operand == Operand::A;
+  if (!isA && p.packB)
+    return p.cyclesB;
   const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
   const double operationsPerCycle = 2 * double(lanes);
   return (contiguous ? 0.25 : 0.7) * double(p.element.bytes()) / 4 +
@@ -137,8 +140,11 @@ static void chooseGrid(const GemmProblem &p, const GemmLayout &layout, GemmSched
 static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const MachineModel &m) {
   GemmLayout layout(p, s, m.lanes);
   s.tiles = layout.tiles;
-  s.panels = std::min(layout.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
-  chooseGrid(p, layout, s, m);
+  s.panels = layout.panels;
+  if (!p.finish) {
+    s.panels = std::min(s.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
+    chooseGrid(p, layout, s, m);
+  }
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
   const int64_t fitting =
       std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.tileElements));
@@ -178,7 +184,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   GemmLayout layout(p, s, m.lanes);
   int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
   int64_t scratch = m.lanes * m.lanes + layout.blockElementsA + layout.blockElementsB +
-                    slots * layout.slotElements;
+                    slots * layout.slotElements + layout.matrixElements;
   int64_t tasks =
       s.splits * p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   Candidate candidate;
