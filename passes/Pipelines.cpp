@@ -49,12 +49,15 @@ static void improve(OpPassManager &manager, const DLPipelineOptions &options,
 }
 
 void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &options) {
+  // Before differentiation, so that the gradient of a cast is the cast back; before all that may
+  // make new ops of those that say what they want to compute in.
+  manager.addPass(dl::createAssignPrecision());
+
   // Before differentiation, so that what is simplified is not differentiated first: relu behind
   // max_pool also moves its mask in the backward pass to the smaller tensor.
   improve(manager, options, dl::createSimplify());
 
-  // On the graph as the user wrote it, before precision, layout and fusion: rules know single ops
-  // only.
+  // On the graph as the user wrote it, before layout and fusion: rules know single ops only.
   manager.addPass(dl::createDifferentiate());
 
   // Before anything is spent on gradients that nobody asked for.

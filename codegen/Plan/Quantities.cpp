@@ -49,7 +49,10 @@ std::string formatShape(const json::Object &row) {
       llvm::map_range(*shape,
                       [](const json::Value &v) { return std::to_string(*v.getAsInteger()); }),
       "x");
-  return text + (row.getString("layout") ? " " + row.getString("layout")->str() : "");
+  for (StringRef key : {"type", "layout"})
+    if (std::optional<StringRef> word = row.getString(key))
+      text += " " + word->str();
+  return text;
 }
 
 std::string formatFactor(int64_t bytes, int64_t least) {

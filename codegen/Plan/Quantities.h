@@ -17,7 +17,7 @@ std::string withFactor(double number, llvm::StringRef unit, int digits = 3);
 std::string formatBytes(double bytes);
 /// "17.1 ms".
 std::string formatSeconds(double seconds);
-/// "64x20x24x24 nhwc": of a row with `shape` and `layout`; "-" without a shape.
+/// "64x20x24x24 bf16 nhwc": of a row with `shape`, `type` and `layout`; "-" without a shape.
 std::string formatShape(const llvm::json::Object &row);
 /// "1.50x"; "-" where nothing is needed.
 std::string formatFactor(int64_t bytes, int64_t least);

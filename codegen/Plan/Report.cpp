@@ -138,12 +138,14 @@ static RankedTensorType getResultType(exec::KernelOp kernel) {
   return isPlain ? cast<RankedTensorType>(end.getOperand(0).getType()) : RankedTensorType();
 }
 
-/// Its shape, and its layout if it is not row-major: "nhwc".
+/// Its shape, "bf16" or "f16" if it is of these, and its layout if it is not row-major: "nhwc".
 static void addResult(json::Object &row, RankedTensorType type) {
   json::Array shape;
   if (type)
     llvm::append_range(shape, type.getShape());
   row["shape"] = std::move(shape);
+  if (type && type.getElementType().isFloat(16))
+    row["type"] = type.getElementType().isBF16() ? "bf16" : "f16";
   auto layout =
       type ? dyn_cast_or_null<program::LayoutAttr>(type.getEncoding()) : program::LayoutAttr();
   if (!layout)
@@ -306,7 +308,8 @@ json::Array ReportBuilder::buildBuckets(exec::ProgramOp program) {
 int64_t ReportBuilder::countState(exec::ProgramOp program) {
   int64_t bytes = 0;
   for (auto variable : module.getOps<exec::VariableOp>())
-    if (variable.getRole() != program::Role::Derived || program::usesModel(program.getKind()))
+    if (variable.getRole() != program::Role::Derived || program::usesModel(program.getKind()) ||
+        exec::usesVariable(program, variable))
       bytes += static_cast<int64_t>(exec::alignUp(variable.getBytes()));
   return bytes;
 }

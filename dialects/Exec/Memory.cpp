@@ -41,6 +41,14 @@ Extent getPlacedExtent(Value buffer) {
   return extent;
 }
 
+bool usesVariable(ProgramOp program, VariableOp variable) {
+  const int64_t begin = variable.getOffset(), end = begin + int64_t(variable.getBytes());
+  return llvm::any_of(program.getBlock().getOps<StateOp>(), [&](StateOp state) {
+    Extent extent = getExtent(state.getResult());
+    return extent.offset < end && begin < extent.end();
+  });
+}
+
 StringRef getRecordName(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName();

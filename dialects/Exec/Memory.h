@@ -44,9 +44,24 @@ int64_t getBytes(mlir::Value buffer);
 /// `bytes` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// On an alloc for several tensors: each begins at a multiple of so many bytes, where that is more
+/// than `alignment`.
+inline constexpr llvm::StringLiteral stepName = "exec.step";
+
+/// The multiple at which tensors begin in the extent's memory: whoever writes one owns the bytes up
+/// to the next.
+inline int64_t getStep(const Extent &extent) {
+  auto step =
+      extent.root ? extent.root->getAttrOfType<mlir::IntegerAttr>(stepName) : mlir::IntegerAttr();
+  return step ? step.getInt() : alignment;
+}
+
 /// On a launch that is to run no sooner than what stands before it, although nothing forbids it:
 /// what it computes again would lie in memory for longer.
 inline constexpr llvm::StringLiteral keepsPlaceName = "exec.keeps_place";
+
+/// Whether a record of `program` touches the variable.
+bool usesVariable(ProgramOp program, VariableOp variable);
 
 /// The layer and stage that a location names, "" if it names none. Of a fused location, the first
 /// part that has a name.

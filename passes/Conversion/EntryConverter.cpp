@@ -11,6 +11,7 @@
 #include "dialects/Program/Layout.h"
 #include "passes/DL/Buffers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -109,6 +110,8 @@ void EntryConverter::planStreams(dl::MultiTensorOp op) {
       continue;
     }
     shared = stream.flat = createAlloc(flat.total, op.getLoc());
+    if (flat.step > exec::alignment)
+      shared.getDefiningOp()->setAttr(exec::stepName, builder.getI64IntegerAttr(flat.step));
     for (auto [tensor, offset, bytes] : llvm::zip(tensors, flat.offsets, flat.bytes)) {
       Value value = memoryOf(tensor);
       Operation *producer = value.getDefiningOp();
@@ -467,8 +470,9 @@ void EntryConverter::emitAllReduce(dl::AllReduceOp op) {
     if (!run.empty()) {
       exec::Extent last = exec::getExtent(buffers.lookup(op.getYs()[run.back()]));
       exec::Extent next = exec::getExtent(buffer);
-      const int64_t behind =
-          op.getKind() == program::CollectiveKind::Sum ? exec::alignUp(last.end()) : last.end();
+      const int64_t behind = op.getKind() == program::CollectiveKind::Sum
+                                 ? int64_t(llvm::alignTo(last.end(), exec::getStep(last)))
+                                 : last.end();
       if (last.getRegion() != next.getRegion() || next.offset != behind)
         finish();
     }

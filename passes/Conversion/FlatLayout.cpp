@@ -14,11 +14,15 @@ FlatLayout::FlatLayout(dl::MultiTensorOp op) {
   llvm::append_range(elements, op.getResultElements());
   for (Type element : elements)
     narrowest = std::min(narrowest, element.getIntOrFloatBitWidth());
+  auto module = op->getParentOfType<ModuleOp>();
+  if (auto width = module ? module->getAttrOfType<IntegerAttr>(narrowestName) : IntegerAttr())
+    narrowest = std::min(narrowest, unsigned(width.getInt()));
+  step = exec::alignment * 8 / narrowest;
   for (int64_t i = 0; i < op.getCount(); ++i) {
     auto type = cast<RankedTensorType>(op.getTensor(0, i).getType());
     offsets.push_back(total);
     sizes.push_back(program::PhysicalLayout::get(type).elements);
-    total += llvm::alignTo(sizes.back(), exec::alignment * 8 / narrowest);
+    total += llvm::alignTo(sizes.back(), step);
   }
 }
 
@@ -56,7 +60,8 @@ DenseElementsAttr FlatLayout::firstPieces(MLIRContext *context) const {
 }
 
 FlatBuffer::FlatBuffer(const FlatLayout &layout, Type element)
-    : total(layout.total * program::elementBytes(element)) {
+    : step(layout.step * program::elementBytes(element)),
+      total(layout.total * program::elementBytes(element)) {
   for (auto [offset, size] : llvm::zip_equal(layout.offsets, layout.sizes)) {
     offsets.push_back(offset * program::elementBytes(element));
     bytes.push_back(size * program::elementBytes(element));

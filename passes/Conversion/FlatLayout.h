@@ -41,9 +41,15 @@ struct FlatLayout {
 
   /// Elements, with the padding of the tensor's own layout.
   llvm::SmallVector<int64_t> offsets, sizes;
+  /// Each tensor begins at a multiple of so many elements.
+  int64_t step = 0;
   /// Of a whole buffer.
   int64_t total = 0;
 };
+
+/// On a module: the width of the narrowest element of all its updates, so that a stream that
+/// several of them read lies for each as it lies for the others.
+inline constexpr llvm::StringLiteral narrowestName = "dl.narrowest";
 
 /// The flat buffer of one stream, or of one run of results, in bytes.
 struct FlatBuffer {
@@ -51,6 +57,7 @@ struct FlatBuffer {
 
   /// Of each tensor; offsets are multiples of 64.
   llvm::SmallVector<int64_t> offsets, bytes;
+  int64_t step;  ///< each tensor begins at a multiple of so many, which is one of 64
   int64_t total; ///< a multiple of 64
 };
 

@@ -44,11 +44,29 @@ static SmallVector<StringRef> getStreamVariables(dl::MultiTensorOp op, int64_t s
   return variables;
 }
 
+/// The variables that run number `run` of the results of `op` is assigned to; empty if one of them
+/// is not.
+static SmallVector<StringRef> getAssignedVariables(dl::MultiTensorOp op, int64_t run) {
+  SmallVector<StringRef> variables;
+  for (int64_t i = 0; i < op.getCount(); ++i)
+    for (Operation *user : op.getResultTensor(run, i).getUsers())
+      if (auto assign = dyn_cast<dl::AssignOp>(user)) {
+        variables.push_back(assign.getVariable());
+        break;
+      }
+  return int64_t(variables.size()) == op.getCount() ? variables : SmallVector<StringRef>();
+}
+
 StateLayout::StateLayout(ModuleOp module) {
   module.walk([&](dl::MultiTensorOp op) {
     for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
       placeStream(FlatBuffer(FlatLayout(op), op.getStreamElements()[stream]),
                   getStreamVariables(op, stream));
+  });
+  // What an update gives without reading it: copies of parameters in another type.
+  module.walk([&](dl::MultiTensorOp op) {
+    for (auto [run, element] : llvm::enumerate(op.getResultElements()))
+      placeStream(FlatBuffer(FlatLayout(op), element), getAssignedVariables(op, int64_t(run)));
   });
   for (auto variable : module.getOps<dl::VariableOp>())
     if (!offsets.count(variable.getSymName()))

@@ -1,9 +1,9 @@
 //===- StateLayout.h - places of variables in the state -----------------------------*- C++ -*-===//
 //
-// The variables of one stream of a multi_tensor (all parameters of a group, all slots of a kind)
-// follow each other, in the order of the stream, so that the launch passes one buffer. A variable
-// that two multi_tensors list in different company can be placed for one of them only; the other
-// then copies.
+// The variables of one stream of a multi_tensor (all parameters of a group, all slots of a kind),
+// or of one run of its results, follow each other, in the order of the stream, so that the launch
+// passes one buffer. A variable that two multi_tensors list in different company can be placed for
+// one of them only; the other then copies.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_CONVERSION_STATELAYOUT_H

@@ -9,13 +9,14 @@
 //   dl.return
 //
 // One multi_tensor for all parameters with equal optimizer settings and element type, whose
-// gradients are of the same losses and that the optimizer updates by one formula. Gradients
-// accumulate, are reduced over ranks and clipped before; each of these is a room of its own, see
-// Update/EntryUpdate.h.
+// gradients are of the same losses, which have copies of the same types, and that the optimizer
+// updates by one formula. Gradients accumulate, are reduced over ranks and clipped before; each of
+// these is a room of its own, see Update/EntryUpdate.h.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Rules/Optimizers.h"
 #include "passes/DL/DeadCode.h"
+#include "passes/DL/LossScale.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include "llvm/ADT/BitVector.h"
@@ -51,7 +52,7 @@ static llvm::DenseMap<StringAttr, SmallVector<Part>> returnedGradients(EntryOp e
 static LogicalResult collectGroups(EntryUpdate &update) {
   EntryOp entry = update.entry;
   const auto gradients = returnedGradients(entry);
-  using Key = std::tuple<OptimizerAttr, Type, Attribute, OptimizerRule::Body>;
+  using Key = std::tuple<OptimizerAttr, Type, Attribute, Attribute, OptimizerRule::Body>;
   llvm::MapVector<Key, ParameterGroup> found;
   for (UpdateAttr each : entry.getUpdatesAttr().getAsRange<UpdateAttr>()) {
     StringAttr name = each.getVariable().getAttr();
@@ -68,9 +69,15 @@ static LogicalResult collectGroups(EntryUpdate &update) {
       parameter.parts.push_back(gradient);
       losses.push_back(loss);
     }
-    ParameterGroup &group = found[{each.getOptimizer(), type.getElementType(),
-                                   DenseI64ArrayAttr::get(entry.getContext(), losses),
-                                   each.getOptimizer().getRule().bodyFor(type.getRank())}];
+    parameter.copies = update.copies.of(variable);
+    Builder builder(entry.getContext());
+    auto copied =
+        builder.getTypeArrayAttr(llvm::map_to_vector(parameter.copies, [](VariableOp copy) -> Type {
+          return copy.getTensorType().getElementType();
+        }));
+    ParameterGroup &group =
+        found[{each.getOptimizer(), type.getElementType(), builder.getDenseI64ArrayAttr(losses),
+               copied, each.getOptimizer().getRule().bodyFor(type.getRank())}];
     group.optimizer = each.getOptimizer();
     group.losses = losses;
     group.parameters.push_back(std::move(parameter));
@@ -106,6 +113,7 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   int64_t runs = update.entry.getAccumulate().value_or(1);
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
+  update.lossScale = update.entry->removeAttr(lossScaleName);
   update.weights = llvm::to_vector<1>(update.entry.getReturn().getWeights());
   update.entry.getReturn().getWeightsMutable().clear();
   if (runs > 1 && !update.groups.empty())
@@ -114,6 +122,7 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
     reduceGradients(update, compression);
   clipGradients(update);
   applyRules(update);
+  countGuarded(update);
   update.entry.removeClipAttr();
   update.entry.removeEmaAttr();
   return success();
@@ -166,9 +175,14 @@ struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
           << "expected bf16, f16, 1bit or top-k to compress gradients, found '" << compress << "'";
       return signalPassFailure();
     }
+    Copies copies(getOperation(), symbols);
+    copies.make();
     for (EntryOp entry : getOperation().getOps<EntryOp>())
-      if (entry.getUpdates() && failed(buildUpdate({entry, symbols, averages, real}, *how)))
-        return signalPassFailure();
+      if (entry.getUpdates()) {
+        copies.use(entry);
+        if (failed(buildUpdate({entry, symbols, averages, copies, real}, *how)))
+          return signalPassFailure();
+      }
     if (!keepWeightGradients)
       for (EntryOp entry : getOperation().getOps<EntryOp>()) {
         entry.eraseOutputs(weightGradients(entry));
@@ -176,8 +190,11 @@ struct BuildUpdate : dlc::dl::impl::BuildUpdateBase<BuildUpdate> {
         if (how->narrow)
           eraseDeadOps(entry);
       }
-    for (EntryOp entry : getOperation().getOps<EntryOp>())
+    for (EntryOp entry : getOperation().getOps<EntryOp>()) {
       readAverages(entry, averages);
+      copies.use(entry);
+    }
+    copies.prepare();
   }
 };
 } // namespace

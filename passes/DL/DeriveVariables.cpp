@@ -24,6 +24,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/Passes.h"
+#include "passes/DL/Prepare.h"
 #include "passes/DL/Unchanging.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -64,10 +65,10 @@ public:
   void derive(EntryOp entry);
 
 private:
+  bool isDerived(ReadOp read) const;
   llvm::SetVector<Value> findRoots(EntryOp entry) const;
   Value copyToPrepare(Value value, IRMapping &mapping);
   VariableOp variableOf(Value root, IRMapping &mapping);
-  EntryOp getPrepare();
 
   ModuleOp module;
   SymbolTable symbols;
@@ -107,6 +108,12 @@ static Value skipIndexOps(Value value) {
   return value;
 }
 
+/// Whether `prepare` makes what is read.
+bool Deriver::isDerived(ReadOp read) const {
+  auto variable = symbols.lookup<VariableOp>(read.getVariableAttr().getAttr());
+  return variable && variable.getRole() == program::Role::Derived;
+}
+
 /// The values to keep: none larger than the variables that it is computed from.
 llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
   llvm::DenseSet<Operation *> derived, constants;
@@ -115,7 +122,7 @@ llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
       Operation *source = operand.getDefiningOp();
       return source && (derived.contains(source) || constants.contains(source));
     };
-    if (isa<ReadOp>(op) ? unchanging.contains(op.getResult(0))
+    if (isa<ReadOp>(op) ? unchanging.contains(op.getResult(0)) && !isDerived(cast<ReadOp>(op))
                         : isPure(&op) && op.getNumOperands() > 0 && op.getNumRegions() == 0 &&
                               llvm::all_of(op.getOperands(), isKnown))
       derived.insert(&op);
@@ -141,19 +148,6 @@ llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
   return roots;
 }
 
-EntryOp Deriver::getPrepare() {
-  if (prepare)
-    return prepare;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(module.getBody());
-  prepare = EntryOp::create(builder, module.getLoc(), "prepare", builder.getFunctionType({}, {}),
-                            program::EntryKind::Prepare);
-  builder.setInsertionPointToEnd(&prepare.getBlock());
-  ReturnOp::create(builder, module.getLoc(), ValueRange());
-  symbols.insert(prepare);
-  return prepare;
-}
-
 /// `value` of an entry as a value of `prepare`, computed there if it is not yet.
 Value Deriver::copyToPrepare(Value value, IRMapping &mapping) {
   if (Value copy = mapping.lookupOrNull(value))
@@ -161,7 +155,9 @@ Value Deriver::copyToPrepare(Value value, IRMapping &mapping) {
   Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
     copyToPrepare(operand, mapping);
-  builder.setInsertionPoint(getPrepare().getReturn());
+  if (!prepare)
+    prepare = getPrepare(module);
+  builder.setInsertionPoint(prepare.getReturn());
   Operation *copy = builder.clone(*op, mapping);
   if (const auto [same, isNew] = computed.insert(copy); !isNew) {
     mapping.map(op->getResults(), (*same)->getResults());

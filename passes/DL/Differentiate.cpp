@@ -28,7 +28,9 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "passes/DL/DeadCode.h"
 #include "passes/DL/JoinPads.h"
+#include "passes/DL/LossScale.h"
 #include "passes/DL/Passes.h"
+#include "passes/DL/Precision.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace dlc::dl {
@@ -70,6 +72,8 @@ private:
   LogicalResult visit(Operation *&op);
   Operation *decompose(DecomposableOp op);
   LogicalResult applyRule(DifferentiableOp rule);
+  LogicalResult buildWide(Operation *op, ArrayRef<Value> resultGradients, ArrayRef<bool> wanted,
+                          MutableArrayRef<Value> operandGradients);
   void nameStages(Operation *op, Operation *before, ArrayRef<Value> operandGradients);
   void accumulate(Value value, Value contribution);
   void add(Value value, Value contribution);
@@ -108,11 +112,15 @@ private:
   LogicalResult differentiateParts(SmallVectorImpl<UpdateAttr> &updates);
   LogicalResult differentiateLoss();
   SmallVector<Value> readsOf(ArrayRef<UpdateAttr> updates);
+  Value scaled(Value loss);
+  Value unscaled(Value gradient);
   void addGradient(VariableOp parameter, Value gradient, StringRef suffix = {});
   Value zeroGradient(VariableOp parameter);
 
   EntryOp entry;
   SymbolTable &symbols;
+  /// What the loss is multiplied by and gradients are divided by; null without.
+  Value scale;
   /// The one value of each variable that the entry reads.
   llvm::DenseMap<StringAttr, Value> reads;
   CompositeNames composites;
@@ -211,6 +219,34 @@ Operation *ReverseSweep::decompose(DecomposableOp composite) {
   return op->getPrevNode();
 }
 
+/// The rule of an element-wise op of 16 bits in f32: what it gives is rounded once, as the op's
+/// own result is.
+LogicalResult ReverseSweep::buildWide(Operation *op, ArrayRef<Value> resultGradients,
+                                      ArrayRef<bool> wanted,
+                                      MutableArrayRef<Value> operandGradients) {
+  TensorBuilder b{builder, op->getLoc()};
+  Type f32 = builder.getF32Type();
+  auto widen = [&](Value value) {
+    return value && isFloat(value.getType()) ? b.cast(value, f32) : value;
+  };
+  Operation *wide = builder.clone(*op);
+  builder.setInsertionPoint(wide);
+  wide->setOperands(llvm::map_to_vector(op->getOperands(), widen));
+  wide->getResult(0).setType(b.typeOf(op->getResult(0)).clone(f32));
+  Value result = widen(op->getResult(0));
+  builder.setInsertionPoint(end);
+  SmallVector<Value> gradients = llvm::map_to_vector(resultGradients, widen),
+                     found(operandGradients.size());
+  if (failed(cast<DifferentiableOp>(wide).buildGradient(builder, gradients, wanted, found)))
+    return failure();
+  for (auto [operand, wider, gradient] :
+       llvm::zip_equal(op->getOperands(), found, operandGradients))
+    gradient = wider ? b.castLike(wider, operand) : Value();
+  wide->getResult(0).replaceAllUsesWith(result);
+  wide->erase();
+  return success();
+}
+
 LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
   Operation *op = rule;
   SmallVector<Value> resultGradients, operandGradients(op->getNumOperands());
@@ -221,7 +257,9 @@ LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
     wanted.push_back(isActiveFloat(operand));
 
   Operation *before = end->getPrevNode();
-  if (failed(rule.buildGradient(builder, resultGradients, wanted, operandGradients)))
+  const bool isWide = roundsGradient(op) && getElementTypeOrSelf(op->getResult(0)).isFloat(16);
+  if (failed(isWide ? buildWide(op, resultGradients, wanted, operandGradients)
+                    : rule.buildGradient(builder, resultGradients, wanted, operandGradients)))
     return failure();
   nameStages(op, before, operandGradients);
   if (llvm::none_of(operandGradients, [](Value gradient) { return gradient != nullptr; }))
@@ -412,8 +450,26 @@ static Value wholeLoss(EntryOp entry) {
   return whole;
 }
 
+/// The loss as it is differentiated.
+Value EntryGradients::scaled(Value loss) {
+  if (!scale)
+    return loss;
+  OpBuilder builder(entry.getReturn());
+  TensorBuilder b{builder, stageLoc(loss.getLoc(), "scale")};
+  return b.multiply(loss, b.castLike(scale, loss));
+}
+
+/// A gradient of the scaled loss as one of the loss.
+Value EntryGradients::unscaled(Value gradient) {
+  if (!scale)
+    return gradient;
+  OpBuilder builder(entry.getReturn());
+  TensorBuilder b{builder, gradient.getLoc()};
+  return b.divide(gradient, b.broadcast(b.castLike(scale, gradient), b.typeOf(gradient), {}));
+}
+
 void EntryGradients::addGradient(VariableOp parameter, Value gradient, StringRef suffix) {
-  entry.addOutput(gradient, ("gradient." + parameter.getSymName() + suffix).str(),
+  entry.addOutput(unscaled(gradient), ("gradient." + parameter.getSymName() + suffix).str(),
                   program::ValueKind::Gradient, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
 }
 
@@ -424,7 +480,7 @@ LogicalResult EntryGradients::differentiateParts(SmallVectorImpl<UpdateAttr> &up
   llvm::DenseSet<UpdateAttr> reached;
   Builder builder(entry.getContext());
   for (unsigned part = 0; part < entry.getReturn().getLosses().size(); ++part) {
-    ReverseSweep sweep(entry.getReturn().getLosses()[part], "the loss", entry.getReturn(),
+    ReverseSweep sweep(scaled(entry.getReturn().getLosses()[part]), "the loss", entry.getReturn(),
                        composites);
     if (failed(sweep.run(readsOf(updates))))
       return failure();
@@ -463,7 +519,7 @@ LogicalResult EntryGradients::differentiateLoss() {
     if (isFloat(argument.getType()))
       inputs.push_back(argument);
 
-  Value loss = wholeLoss(entry);
+  Value loss = scaled(wholeLoss(entry));
   ReverseSweep sweep(loss, "the loss", entry.getReturn(), composites);
   if (failed(sweep.run(llvm::to_vector(llvm::concat<Value>(parameters, inputs)))))
     return failure();
@@ -483,7 +539,7 @@ LogicalResult EntryGradients::differentiateLoss() {
     StringRef inputName = entry.getInputName(index);
     std::string name =
         (symbols.lookup(inputName) ? "gradient.input." : "gradient.") + inputName.str();
-    entry.addOutput(inputGradient(sweep, cast<BlockArgument>(input), loss), name,
+    entry.addOutput(unscaled(inputGradient(sweep, cast<BlockArgument>(input), loss)), name,
                     program::ValueKind::Gradient);
     if (Attribute axis = entry.getArgAttr(index, "dl.batch_axis"))
       entry.setResultAttr(entry.getNumResults() - 1, "dl.batch_axis", axis);
@@ -500,6 +556,8 @@ LogicalResult EntryGradients::run() {
   for (GradientOp request : requests)
     if (failed(resolve(request)))
       return failure();
+  if (hasLoss)
+    scale = readLossScale(entry, symbols);
   if (hasLoss && failed(differentiateLoss()))
     return failure();
   eraseDeadOps(entry);

@@ -36,8 +36,8 @@ using namespace dlc::dl;
 // What is looked for
 //===------------------------------------------------------------------------------------------===//
 
-/// Whether the region computes its one result of one operand of its size, and of others that are
-/// small beside it.
+/// Whether the region computes its one result of one operand of its size, or of an input, which is
+/// there anyway, and of others that are small beside it.
 static bool computesOfOne(FusedOp fused) {
   const int64_t small = 16; // of them make as much as the result
   if (!chosenFor(fused) || fused.getNumResults() != 1 ||
@@ -49,7 +49,7 @@ static bool computesOfOne(FusedOp fused) {
   const int64_t size = bytesOf(fused.getResult(0));
   auto isLarge = [&](Value operand) { return small * bytesOf(operand) > size; };
   SmallVector<Value> large = llvm::filter_to_vector(fused.getOperands(), isLarge);
-  return large.size() == 1 && bytesOf(large.front()) <= size;
+  return large.size() == 1 && (bytesOf(large.front()) <= size || isa<BlockArgument>(large.front()));
 }
 
 /// The convolution that reads `image`, an argument of a region, as its image; null if none does.

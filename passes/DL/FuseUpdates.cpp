@@ -30,6 +30,7 @@
 #include "passes/DL/JoinRegions.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
+#include "llvm/ADT/SetOperations.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -97,7 +98,8 @@ bool Rewriter::makesGradient(FusedOp fused) {
   return llvm::hasSingleElement(anchors) && source.takesUpdates(*anchors.begin());
 }
 
-/// Every stream but the gradient's is a variable, which a result is assigned to.
+/// Every stream but the gradient's is a variable, which a result is assigned to, and so are all
+/// results.
 std::optional<Match> Rewriter::match(MultiTensorOp update, unsigned tensor) {
   Match found{update, tensor, {}, -1};
   llvm::SmallDenseSet<StringRef> variables, assigned;
@@ -112,7 +114,8 @@ std::optional<Match> Rewriter::match(MultiTensorOp update, unsigned tensor) {
   }
   for (int64_t run = 0; run < update.getResultStreams(); ++run)
     assigned.insert(assignedTo(update.getResultTensor(run, tensor)));
-  return found.gradient && variables == assigned ? std::optional(found) : std::nullopt;
+  const bool isWhole = !assigned.contains("") && llvm::set_is_subset(variables, assigned);
+  return found.gradient && isWhole ? std::optional(found) : std::nullopt;
 }
 
 //===------------------------------------------------------------------------------------------===//

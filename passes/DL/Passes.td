@@ -17,6 +17,16 @@ def Simplify : Pass<"dl-simplify", "::dlc::dl::EntryOp"> {
   }];
 }
 
+def AssignPrecision : Pass<"dl-assign-precision", "::mlir::ModuleOp"> {
+  let summary = "which ops compute in bf16 or f16, by the rules of PyTorch's autocast";
+  let description = [{
+    In entries with `dl.precision`, and for ops with one of their own: products and convolutions
+    take and give 16 bits; losses, exponentials, sums, and norms compute in f32; everything else in
+    the type of its widest operand. Casts stand where types meet. Variables, inputs, results and
+    losses keep their types, and so do tensors of f64. The attribute disappears.
+  }];
+}
+
 def Differentiate : Pass<"dl-differentiate", "::mlir::ModuleOp"> {
   let summary = "reverse-mode derivatives: dl.gradient, and each entry's loss";
   let description = [{

@@ -55,9 +55,15 @@ int64_t PlannedMemory::bytesOf(EntryOp entry) const {
 
 static PlannedMemory estimate(ModuleOp module) {
   PlannedMemory memory;
+  llvm::DenseSet<StringRef> ofTraining;
+  for (auto entry : module.getOps<EntryOp>())
+    if (!program::usesModel(entry.getKind()) && entry.getKind() != program::EntryKind::Prepare)
+      for (auto read : entry.getBlock().getOps<ReadOp>())
+        ofTraining.insert(read.getVariable());
   for (auto variable : module.getOps<VariableOp>())
-    (variable.getRole() == program::Role::Derived ? memory.derivedBytes : memory.stateBytes) +=
-        program::storageBytes(variable.getTensorType());
+    (variable.getRole() == program::Role::Derived && !ofTraining.contains(variable.getSymName())
+         ? memory.derivedBytes
+         : memory.stateBytes) += program::storageBytes(variable.getTensorType());
   for (auto entry : module.getOps<EntryOp>())
     memory.arenaBytes[entry.getSymName()] = LiveMemory(entry, /*cheapOnly=*/false).peak();
   return memory;

@@ -35,6 +35,8 @@
 // A product of rows that are looked up, each of them many times, is made once for each row of the
 // table, and so are its gradients: those of the samples are added up first.
 //
+// What is widened and rounded to what it was stays as it is.
+//
 // A factor that is the same for all terms of a sum leaves it, and so does a sign: what gradient
 // rules add up for the mean of a norm is then the sum that its bias asks for as well.
 //
@@ -122,6 +124,19 @@ static LogicalResult moveSignBehindSum(ReduceOp sum, PatternRewriter &rewriter) 
     return failure();
   TensorBuilder b{rewriter, sum.getLoc()};
   rewriter.replaceOp(sum, b.negate(b.reduce(ReduceKind::Sum, negated.getX(), sum.getAxes())));
+  return success();
+}
+
+/// cast(cast(x)) -> x, where the inner one goes to a type that holds all numbers of x.
+static LogicalResult dropWidening(CastOp cast, PatternRewriter &rewriter) {
+  auto inner = cast.getX().getDefiningOp<CastOp>();
+  if (!inner || inner.getX().getType() != cast.getType())
+    return failure();
+  auto narrow = dyn_cast<FloatType>(getElementTypeOrSelf(inner.getX())),
+       wide = dyn_cast<FloatType>(getElementTypeOrSelf(inner));
+  if (!narrow || !wide || narrow.getWidth() >= wide.getWidth())
+    return failure();
+  rewriter.replaceOp(cast, inner.getX());
   return success();
 }
 
@@ -230,6 +245,7 @@ struct Simplify : dlc::dl::impl::SimplifyBase<Simplify> {
     collected.add(moveReluBehindPool);
     collected.add(moveFactorBehindSum);
     collected.add(moveSignBehindSum);
+    collected.add(dropWidening);
     collected.add<MoveReshapeBehind>(context);
     collected.add(moveReshapeInFront);
     collected.add(moveLookupBehindProduct);

@@ -182,13 +182,13 @@ LogicalResult Verifier::checkOrder(const Touch &touch) {
 }
 
 /// (V5) `touch` may read what records before it have written into the same buffer: all of them are
-/// ordered (V3). A record that writes a tensor owns the bytes up to the next multiple of the
-/// alignment: the gap behind a tensor in a flat buffer is never looked at.
+/// ordered (V3). A record that writes a tensor owns the bytes up to the next multiple at which one
+/// may begin: the gap behind a tensor in a flat buffer is never looked at.
 LogicalResult Verifier::checkWritten(const Touch &touch, Operation *reader) {
   if (touch.extent.space != Space::Arena)
     return success();
   ByteRange bytes(touch.extent.offset, touch.extent.end());
-  int64_t missing = written[touch.extent.root].findMissing(bytes, alignment);
+  int64_t missing = written[touch.extent.root].findMissing(bytes, getStep(touch.extent));
   if (missing < bytes.second)
     return reader->emitOpError() << "byte " << missing
                                  << " of a buffer is read before it is written";

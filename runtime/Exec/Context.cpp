@@ -88,6 +88,8 @@ struct Context::Impl {
   std::array<const ScalarInfo *, 4> random = {};
   /// Variables that the prepare entry makes of others, of those that this entry reads.
   std::vector<size_t> derived;
+  /// Those that a run leaves as fresh as they were.
+  std::vector<size_t> keptFresh;
   /// Runs what the prepare entry has for them; made when it is first needed.
   std::unique_ptr<Context> prepare;
 };
@@ -120,9 +122,11 @@ Status Context::Impl::allocate(const std::vector<bool> *needed) {
             plan.findScalar("random.step"), plan.findScalar("random.first_sample")};
   given.resize(plan.scalars.size());
   wholeBatch = static_cast<int32_t>(entry.batch);
-  const bool reads = entry.kind == DLC_ENTRY_EVALUATE || entry.kind == DLC_ENTRY_INFER;
-  if (reads && plan.findEntry(DLC_ENTRY_PREPARE))
+  if (entry.kind != DLC_ENTRY_PREPARE && plan.findEntry(DLC_ENTRY_PREPARE)) {
     derived = derivedVariablesOf(plan, entry);
+    if (trains())
+      keptFresh = derivedVariablesKeptBy(plan, entry);
+  }
   return {};
 }
 
@@ -238,7 +242,8 @@ Status Context::Impl::stageFromDevice(size_t index) {
 }
 
 /// Derived variables follow from the others; they are stale after a load, a write from outside and
-/// a step. Only what uses a model reads them, and each entry has those made that it reads itself.
+/// a step that changes what they are made of and not them. Each entry has those made that it reads
+/// itself.
 Status Context::Impl::prepareState() {
   if (std::ranges::all_of(derived, [&](size_t i) { return state->isFresh(i); }))
     return {};
@@ -492,10 +497,15 @@ Status Context::startRun(Trace *trace) {
   if (impl->trains())
     DLC_TRY_IN(impl->followStep(), "entry '", impl->entry.name, "'");
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
+  std::vector<size_t> fresh;
+  std::ranges::copy_if(impl->keptFresh, std::back_inserter(fresh),
+                       [&](size_t i) { return impl->state->isFresh(i); });
   // A run that fails may have written some of them.
   if (impl->trains())
     impl->state->markChanged();
   DLC_TRY_IN(impl->executor->run(impl->started % 2, trace, done), "entry '", impl->entry.name, "'");
+  for (size_t i : fresh)
+    impl->state->markFresh(i);
   impl->readUntil[impl->side] = ++impl->started;
   if (impl->trains())
     impl->state->countRun(impl->number());

@@ -1,4 +1,4 @@
-// Follows derived variables back through the records that make them.
+// Follows derived variables back through the records that make them, and to those that write them.
 #include "runtime/Exec/Preparation.h"
 
 #include <algorithm>
@@ -29,6 +29,10 @@ static std::span<const dlc_argument> argumentsOf(const Plan &plan, const dlc_rec
   return std::span(plan.arguments).subspan(record.arguments.first, record.arguments.count);
 }
 
+static std::span<const dlc_record> recordsOf(const Plan &plan, const EntryInfo &entry) {
+  return std::span(plan.records).subspan(entry.records.first, entry.records.count);
+}
+
 std::vector<size_t> derivedVariablesOf(const Plan &plan, const EntryInfo &entry) {
   std::vector<size_t> found;
   for (size_t i = 0; i < plan.variables.size(); ++i) {
@@ -36,7 +40,7 @@ std::vector<size_t> derivedVariablesOf(const Plan &plan, const EntryInfo &entry)
       continue;
     const Bytes variable = bytesOf(plan.variables[i]);
     auto isTaken = [&](const dlc_argument &at) { return bytesOf(at).overlaps(variable); };
-    const auto records = std::span(plan.records).subspan(entry.records.first, entry.records.count);
+    const auto records = recordsOf(plan, entry);
     if (std::ranges::any_of(entry.outputs,
                             [&](const ValueInfo &output) { return isTaken(output.location); }) ||
         std::ranges::any_of(records, [&](const dlc_record &record) {
@@ -47,9 +51,11 @@ std::vector<size_t> derivedVariablesOf(const Plan &plan, const EntryInfo &entry)
   return found;
 }
 
-std::vector<bool> recordsThatMake(const Plan &plan, const EntryInfo &prepare,
-                                  const std::vector<size_t> &variables) {
-  std::vector<Bytes> wanted;
+/// Which records of `prepare` these variables need; `wanted` becomes all that these write for them
+/// and read.
+static std::vector<bool> followBack(const Plan &plan, const EntryInfo &prepare,
+                                    const std::vector<size_t> &variables,
+                                    std::vector<Bytes> &wanted) {
   for (size_t variable : variables)
     wanted.push_back(bytesOf(plan.variables[variable]));
   std::vector<bool> needed(prepare.records.count);
@@ -68,6 +74,36 @@ std::vector<bool> recordsThatMake(const Plan &plan, const EntryInfo &prepare,
         wanted.push_back(bytesOf(at));
   }
   return needed;
+}
+
+std::vector<bool> recordsThatMake(const Plan &plan, const EntryInfo &prepare,
+                                  const std::vector<size_t> &variables) {
+  std::vector<Bytes> wanted;
+  return followBack(plan, prepare, variables, wanted);
+}
+
+std::vector<size_t> derivedVariablesKeptBy(const Plan &plan, const EntryInfo &entry) {
+  const EntryInfo *prepare = plan.findEntry(DLC_ENTRY_PREPARE);
+  auto writes = [&](const Bytes &bytes) {
+    return std::ranges::any_of(recordsOf(plan, entry), [&](const dlc_record &record) {
+      return std::ranges::any_of(argumentsOf(plan, record), [&](const dlc_argument &at) {
+        return (at.access & DLC_WRITE) && bytesOf(at).overlaps(bytes);
+      });
+    });
+  };
+  std::vector<size_t> kept;
+  for (size_t i = 0; prepare && i < plan.variables.size(); ++i) {
+    if (plan.variables[i].role != DLC_ROLE_DERIVED)
+      continue;
+    std::vector<Bytes> sources;
+    followBack(plan, *prepare, {i}, sources);
+    auto isWrittenSource = [&](const Bytes &bytes) {
+      return bytes.space == DLC_SPACE_STATE && writes(bytes);
+    };
+    if (writes(bytesOf(plan.variables[i])) || std::ranges::none_of(sources, isWrittenSource))
+      kept.push_back(i);
+  }
+  return kept;
 }
 
 } // namespace dlc::runtime

@@ -17,6 +17,10 @@ std::vector<size_t> derivedVariablesOf(const Plan &plan, const EntryInfo &entry)
 std::vector<bool> recordsThatMake(const Plan &plan, const EntryInfo &prepare,
                                   const std::vector<size_t> &variables);
 
+/// Derived variables that are as fresh behind a run of `entry` as in front of it, or fresher: it
+/// writes them itself, with what they are made of, or writes nothing of that.
+std::vector<size_t> derivedVariablesKeptBy(const Plan &plan, const EntryInfo &entry);
+
 } // namespace dlc::runtime
 
 #endif

@@ -85,6 +85,8 @@ Json describe(const EpochReport &report, bool averaged) {
   if (report.badRecords)
     object["bad_records"] = *report.badRecords;
   addRates(object, report.rates);
+  for (const auto &[name, number] : report.lossScales)
+    object[std::string(name)] = number;
   if (report.test)
     addTest(object, *report.test, averaged);
   return object;

@@ -324,6 +324,24 @@ void Trainer::writeRates(std::vector<std::pair<std::string_view, double>> &all) 
     all[i] = {rates[i].name, rates[i].base * rates[i].step->factor};
 }
 
+/// Whether it says how the loss is scaled; the updates in a row are of no interest.
+static bool isOfLossScale(const VariableInfo &variable) {
+  return variable.role == DLC_ROLE_COUNTER &&
+         (variable.name.ends_with("loss_scale") || variable.name.ends_with("loss_scale.skipped"));
+}
+
+Status Trainer::writeLossScales(std::vector<std::pair<std::string_view, double>> &all) const {
+  const std::vector<VariableInfo> &variables = state->module()->plan().variables;
+  std::byte number[sizeof(double)];
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!isOfLossScale(variables[i]))
+      continue;
+    DLC_TRY(state->read(i, std::span(number, variables[i].type.logicalBytes())));
+    all.emplace_back(variables[i].name, loadElement(variables[i].type.dtype, number));
+  }
+  return {};
+}
+
 /// A plateau waits for a metric that evaluations yield.
 Status Trainer::checkPlateaus() const {
   const Module &module = *state->module();
@@ -746,6 +764,9 @@ std::vector<std::string> Trainer::reportColumns() const {
     columns.emplace_back("mfu");
   for (const Rate &rate : rates)
     columns.push_back(concat("learning_rates.", rate.name));
+  for (const VariableInfo &variable : state->module()->plan().variables)
+    if (isOfLossScale(variable))
+      columns.emplace_back(variable.name);
   if (options.norms != 0)
     appendNormColumns(columns);
   if (evaluator)
@@ -1107,6 +1128,7 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   EpochReport report{position, epochSamples, {}, epochSeconds, {}, {}};
   writeMetrics(report.train, &Step::epochSums);
   writeRates(report.rates);
+  DLC_TRY(writeLossScales(report.lossScales));
   DLC_TRY_ASSIGN(bad, badRecords());
   report.badRecords = bad;
   const bool complete = position.position == epochBatches();

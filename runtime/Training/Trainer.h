@@ -128,6 +128,7 @@ private:
   Status applyFactor(Step &step, double factor);
   void findRates();
   void writeRates(std::vector<std::pair<std::string_view, double>> &all) const;
+  Status writeLossScales(std::vector<std::pair<std::string_view, double>> &all) const;
   bool severalTrain() const;
   Status runEpoch(TrainObserver &observer);
   Status beginEpoch();

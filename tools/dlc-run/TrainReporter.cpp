@@ -52,6 +52,13 @@ static std::string ratesText(const EpochReport &report) {
   return text;
 }
 
+static std::string lossScalesText(const EpochReport &report) {
+  std::string text;
+  for (const auto &[name, number] : report.lossScales)
+    text += concat("  ", name) + printf(" %.7g", number);
+  return text;
+}
+
 void TrainReporter::onEpoch(const EpochReport &report) {
   last = report;
   if (options.json)
@@ -62,7 +69,7 @@ void TrainReporter::onEpoch(const EpochReport &report) {
              metricsText(report.train), speedText(), badRecordsText(report.badRecords));
   if (report.test)
     line += "  " + testText(*report.test);
-  bar.finish(line + ratesText(report));
+  bar.finish(line + ratesText(report) + lossScalesText(report));
 }
 
 std::string TrainReporter::testText(const EvaluateReport &test) const {

@@ -79,6 +79,8 @@ Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
   Frame own(module, scope, block, callFrames.back(), frame);
   own.attributes = attributes;
   llvm::SaveAndRestore guard(frame, &own);
+  std::optional<DType> unmarked;
+  llvm::SaveAndRestore mark(entry ? entry->marker.precision : unmarked, attributes.precision);
   for (auto [param, slot] : llvm::zip(block.params, slots)) {
     if (!slot.range.isValid())
       slot = {{}, evaluate(*param.defaultValue), param.name.range};

@@ -11,6 +11,22 @@
 
 namespace dlc::frontend {
 
+static constexpr llvm::StringLiteral precisionName = "dl.precision";
+
+static mlir::TypeAttr precisionAttribute(DType precision, mlir::MLIRContext *context) {
+  return mlir::TypeAttr::get(elementType(precision, context));
+}
+
+void PrecisionMarker::notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) {
+  if (precision && !llvm::isa<dl::ReadOp>(op))
+    op->setAttr(precisionName, precisionAttribute(*precision, op->getContext()));
+}
+
+void EntryBuilder::setPrecision(DType precision) {
+  if (precision != DType::F32)
+    entry()->setAttr(precisionName, precisionAttribute(precision, builder.getContext()));
+}
+
 EntryBuilder::EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,
                            int64_t samples, mlir::Location location)
     : builder(module.getContext()), kind(kind), batchSize(samples) {
@@ -19,6 +35,7 @@ EntryBuilder::EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program:
   if (entry().getBody().empty())
     builder.createBlock(&entry().getBody());
   builder.setInsertionPointToEnd(&entry().getBlock());
+  builder.setListener(&marker);
 }
 
 dl::EntryOp EntryBuilder::entry() { return llvm::cast<dl::EntryOp>(op); }

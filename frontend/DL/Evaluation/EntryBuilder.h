@@ -21,6 +21,14 @@ namespace dlc::frontend {
 
 enum class Arithmetic : uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum };
 
+/// Marks each op that is made with what it is to compute in.
+class PrecisionMarker : public mlir::OpBuilder::Listener {
+public:
+  void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override;
+
+  std::optional<DType> precision; ///< none: as the entry says
+};
+
 class EntryBuilder {
 public:
   EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,
@@ -75,6 +83,9 @@ public:
   /// padding.
   mlir::Value maskPadding(mlir::Location location, mlir::Value x, BatchAxis batch, double fill);
 
+  /// What the ops compute in that no call says otherwise of.
+  void setPrecision(DType precision);
+
   void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
                  BatchAxis batch = {});
   /// Ends the entry: drops what no output and no loss needs. `weights` are what each of the losses
@@ -93,6 +104,7 @@ public:
   std::map<LabelKey, LabelWeights> labelWeights;
 
   mlir::OpBuilder builder;
+  PrecisionMarker marker;
 
 private:
   mlir::Value sampleMask();

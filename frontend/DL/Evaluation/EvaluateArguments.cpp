@@ -2,6 +2,7 @@
 // layers.
 #include "frontend/DL/Evaluation/Evaluator.h"
 #include "frontend/DL/Syntax/Foreign.h"
+#include "frontend/DL/Syntax/Lexer.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -171,7 +172,18 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
           "'workspace' is a number of bytes such as 8 * MiB, found " + describe(value));
     return false;
   }
-  error(argument.name.range, "the attribute '" + word + "' is not available yet");
+  assert(word == "precision" && "all other words are above");
+  const DType *dtype = value.getIf<DType>();
+  if (dtype && isFloat(*dtype) && *dtype != DType::F64) {
+    attributes.precision = *dtype;
+    return true;
+  }
+  const std::string *quoted = value.getIf<std::string>();
+  const bool isWord = quoted && llvm::is_contained(dtypeWords(), *quoted);
+  error(argument.range, "'precision' is f32, bf16 or f16, found " + describe(value))
+      .hint(isWord   ? "without '\"': " + *quoted
+            : quoted ? hintForType(*quoted)
+                     : "");
   return false;
 }
 

@@ -57,6 +57,7 @@ struct LayerAttributes {
   /// Of convolutions: for all directions, and for one of the backward ones alone.
   std::optional<dl::ConvolutionAlgorithm> algorithm, backwardDataAlgorithm, backwardFilterAlgorithm;
   std::optional<int64_t> workspace; ///< bytes
+  std::optional<DType> precision;   ///< what ops compute in; none: as the section says
 
   /// Null if nothing is wished. `transposed`: of a convolution that runs the other way round, whose
   /// forward pass is the gradient of another one's image.

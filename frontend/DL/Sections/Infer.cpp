@@ -41,6 +41,7 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     Evaluator places(program, nullptr);
     EntryBuilder entry(module, entryName, program::EntryKind::Infer, batch,
                        places.location(entryName, range));
+    entry.setPrecision(precision);
     SectionRun run(program, main, entry, bound, uses, section);
     run.run();
     run.addResults();

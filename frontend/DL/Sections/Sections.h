@@ -41,7 +41,7 @@ void warnUnreadFields(Program &program, const ast::Section &section, llvm::Array
 /// Reports names that are bound and never read.
 void checkUnusedNames(Program &program, const ast::Section &section,
                       const llvm::StringMap<SourceRange> &dimensions);
-/// Reports settings whose value dlc cannot honour so far.
+/// Reports settings whose value is none that they take.
 void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
 /// Of the section; a step has some of its own.
 llvm::ArrayRef<llvm::StringLiteral> trainSettingNames();
@@ -136,6 +136,8 @@ private:
   std::vector<std::pair<ModelUse, Dimensions>> models;
   /// What the train section binds, by -D or not.
   Dimensions dimensions;
+  /// What the train section's entries compute in, and inference with them.
+  DType precision = DType::F32;
   /// Those of all sections, bound or not.
   llvm::StringSet<> dimensionNames;
   llvm::StringMap<SourceRange> entryNames, sectionNames;

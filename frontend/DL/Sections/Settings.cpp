@@ -2,9 +2,12 @@
 // uses of names.
 #include "frontend/DL/Sections/Sections.h"
 #include "frontend/DL/Syntax/Foreign.h"
+#include "frontend/DL/Syntax/Lexer.h"
 #include "frontend/DL/Syntax/NameWalker.h"
 
 #include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
 
 namespace dlc::frontend {
 
@@ -234,7 +237,10 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
   if (name == "reference_batch")
     return isCount ? "" : "an integer of 1 or more";
   if (name == "loss_scale")
-    return (word && *word == "dynamic") || (value.isNumber() && value.number() > 0)
+    // The loss is multiplied by it as an f32.
+    return (word && *word == "dynamic") ||
+                   (value.isNumber() && std::isfinite(float(value.number())) &&
+                    float(value.number()) > 0)
                ? ""
                : "a number above 0 or \"dynamic\"";
   if (name == "ema")
@@ -252,19 +258,14 @@ static std::string hintForSettingValue(llvm::StringRef name, const Value &value)
   if (name == "clip")
     return value.isNumber() ? "global_norm(" + text(value) + ")"
                             : hintForPlan(value, Category::Clip);
-  if (name == "precision" && value.is<std::string>())
-    return hintForType(value.as<std::string>());
+  const std::string *word = value.getIf<std::string>();
+  if (name == "precision" && word)
+    return llvm::is_contained(dtypeWords(), *word) ? "without '\"': " + *word : hintForType(*word);
   return "";
 }
 
 void checkSettings(Evaluator &evaluator,
                    llvm::function_ref<const Bound *(llvm::StringRef)> lookup) {
-  auto isNeutral = [](llvm::StringRef name, const Value &value) {
-    if (name == "precision")
-      return value.is<DType>() && value.as<DType>() == DType::F32;
-    return value.isNone() || name == "accumulate" || name == "ema" || name == "reference_batch" ||
-           name == "clip";
-  };
   for (llvm::StringRef name :
        {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "clip"}) {
     const Bound *bound = lookup(name);
@@ -275,9 +276,6 @@ void checkSettings(Evaluator &evaluator,
           .error(bound->range,
                  "'" + name + "' is " + expected + ", found " + describe(bound->value))
           .hint(hintForSettingValue(name, bound->value));
-    else if (!isNeutral(name, bound->value))
-      evaluator.error(bound->range,
-                      "'" + name + "' with " + describe(bound->value) + " is not available yet");
   }
 }
 

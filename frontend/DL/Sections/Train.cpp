@@ -235,6 +235,25 @@ static void noteReferenceBatch(Program &program, SectionRun &run, mlir::ModuleOp
                     mlir::Builder(&program.context).getI64IntegerAttr(reference->value.integer()));
 }
 
+/// What the loss of a training entry is multiplied by; a loss of f16 by what suits it, if nothing
+/// is said.
+static void setLossScale(SectionRun &run, dl::EntryOp entry, DType precision) {
+  const Bound *scale = run.lookup("loss_scale");
+  mlir::Builder builder(entry.getContext());
+  if (scale && scale->value.isNumber())
+    entry->setAttr("dl.loss_scale", builder.getF64FloatAttr(scale->value.number()));
+  else if (scale ? scale->value.is<std::string>() : precision == DType::F16)
+    entry->setAttr("dl.loss_scale", builder.getStringAttr("dynamic"));
+}
+
+static void warnUnscaled(Program &program, SectionRun &run, DType precision) {
+  if (const Bound *scale = run.lookup("loss_scale");
+      scale && scale->value.isNone() && precision == DType::F16)
+    program.engine
+        .warning(scale->range, "in f16 gradients below 6e-8 are lost where the loss is not scaled")
+        .hint("loss_scale = \"dynamic\"");
+}
+
 /// The entry of a step, or `train_step`, and the run that fills it.
 struct SectionCompiler::TrainEntry {
   TrainEntry(SectionCompiler &compiler, const Section &section, const StepStatement *step,
@@ -292,6 +311,7 @@ void SectionCompiler::readAccumulate(TrainEntry &entry) {
 void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
   SectionRun &run = entry.run;
   const PlanValue *optimizer = nullptr;
+  entry.builder.setPrecision(precision);
   if (run.loss() && !program.engine.hasErrors()) {
     run.addAccumulators();
     run.addModelResults();
@@ -300,6 +320,7 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
       entry.builder.entry().setClipAttr(clipAttribute(&program.context, clip->value));
     if (const Bound *ema = run.lookup("ema"); ema && ema->value.isNumber())
       entry.builder.entry().setEma(llvm::APFloat(ema->value.number()));
+    setLossScale(run, entry.builder.entry(), precision);
     readAccumulate(entry);
     if (const Bound *schedule = run.lookup("schedule"))
       entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, section, *schedule));
@@ -332,6 +353,7 @@ void SectionCompiler::compileEvaluate(const Section &section) {
   Evaluator places(program, nullptr);
   EntryBuilder entry(module, "evaluate", program::EntryKind::Evaluate, dimensions["N"],
                      places.location("evaluate", section.range));
+  entry.setPrecision(precision);
   SectionRun run(program, main, entry, dimensions, trainUses, &section);
   run.run();
   if (!program.engine.hasErrors()) {
@@ -380,6 +402,9 @@ void SectionCompiler::compileTrain(const Section &section) {
     applyGroups(first.evaluator, first.groups, /*inStep=*/false);
     readEpochs(program, first, module);
     noteReferenceBatch(program, first, module);
+    if (const Bound *bound = first.lookup("precision"))
+      precision = bound->value.as<DType>();
+    warnUnscaled(program, first, precision);
   }
   for (auto &entry : entries)
     finishTrain(*entry, section);

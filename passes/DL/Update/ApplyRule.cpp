@@ -7,7 +7,9 @@
 //   dl.assign @w.momentum, %new#1
 //
 // Slots and scalars are those that the rule's body asks for. With `ema` there is one more stream,
-// the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w.
+// the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w. Copies of
+// @w in 16 bits are the new @w, rounded. Where the loss is scaled and a gradient is not finite, all
+// of them stay as they were.
 //
 // What a body asks of whole matrices is ops between two of them:
 //
@@ -44,13 +46,14 @@ public:
   Value setting(StringRef name) override;
   Value norm(Value x) override { return normOfSums(*this, addSquares(x)); }
   Value ofMatrix(Value x, MatrixFunction make) override;
-  Value step() override { return function.addScalar(update.step()); }
+  Value step() override;
   void end(Value next);
 
 private:
   struct Stream {
     SmallVector<VariableOp> variables;
-    Value before, next;
+    Value before; ///< null for what the body does not read
+    Value next;
   };
 
   Stream addStream(ArrayRef<VariableOp> variables);
@@ -139,6 +142,14 @@ Value GroupBody::slot(StringRef name, double first) {
   return slots.insert({name, stream}).first->second.before;
 }
 
+/// Updates that were left out are none.
+Value GroupBody::step() {
+  Value runs = function.addScalar(update.step());
+  if (!update.squares)
+    return runs;
+  return subtract(runs, function.addScalar(update.read(update.guardCounter("skipped"))));
+}
+
 double GroupBody::multiplier(const UpdatedParameter &parameter, StringRef setting) const {
   if (setting == rateSetting)
     return parameter.update.getLrMult().getValueAsDouble();
@@ -180,12 +191,23 @@ void GroupBody::end(Value next) {
     stream.next = average(stream.before, next);
     streams.push_back(stream);
   }
+  if (update.squares) {
+    Value isGood = isFinite(*this, function.addScalar(update.squares));
+    for (Stream &stream : streams)
+      stream.next = select(isGood, stream.next, stream.before);
+    next = streams.front().next;
+  }
+  for (size_t number = 0; number < group.parameters.front().copies.size(); ++number) {
+    auto copies = group.forEach([&](const UpdatedParameter &each) { return each.copies[number]; });
+    Type narrow = copies.front().getTensorType().getElementType();
+    streams.push_back({std::move(copies), {}, cast(next, narrow)});
+  }
   for (size_t part = 0; part < group.parameters.front().sums.size(); ++part)
     streams.push_back({group.forEach([&](const UpdatedParameter &each) { return each.sums[part]; }),
                        g, number(0)});
   MultiTensorOp op = function.finish(
       llvm::map_to_vector(streams, [](const Stream &stream) { return stream.next; }));
-  if (clipSquares)
+  if (clipSquares && !update.squares)
     update.check(function.sumsFor(clipSquares));
   ResultRange results = op.getResults();
   for (const Stream &stream : streams)

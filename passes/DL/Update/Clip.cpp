@@ -9,16 +9,13 @@
 #include "passes/DL/Update/EntryUpdate.h"
 #include "passes/DL/Update/MultiTensorBuilder.h"
 #include "passes/DL/Update/Norm.h"
-#include <limits>
 
 using namespace mlir;
 using namespace dlc::dl;
 
 Value dlc::dl::clipFactor(TensorBuilder &b, Value norm, Value limit) {
   Value factor = b.atMost(b.divide(b.castLike(limit, norm), b.shift(norm, 1e-6)), 1);
-  Value isFinite =
-      b.compare(Predicate::LE, norm, b.splatLike(norm, std::numeric_limits<double>::max()));
-  return b.keepWhere(isFinite, factor);
+  return b.keepWhere(isFinite(b, norm), factor);
 }
 
 /// The sums of a group's squares, see Norm.h, all by one op.
@@ -35,28 +32,36 @@ static SmallVector<Value> sumsOfSquares(EntryUpdate &update, TensorBuilder &b,
   return totals;
 }
 
-/// The factor of all gradients from their common norm; null where there are none.
-static Value factorOfAll(EntryUpdate &update, TensorBuilder &b) {
+/// Those of all groups together, see Norm.h; none where there are no gradients.
+static SmallVector<Value> sumsOfAll(EntryUpdate &update, TensorBuilder &b) {
   SmallVector<Value> totals;
   for (const ParameterGroup &group : update.groups) {
     SmallVector<Value> squares = sumsOfSquares(update, b, group);
-    update.check(leastOfSquares(squares));
+    if (!update.lossScale)
+      update.check(leastOfSquares(squares));
     if (totals.empty())
       totals = squares;
     else
       for (auto [total, square] : llvm::zip_equal(totals, squares))
         total = b.add(total, square);
   }
-  return totals.empty() ? Value() : clipFactor(b, normOfSums(b, totals), update.clip.value);
+  return totals;
 }
 
 void dlc::dl::clipGradients(EntryUpdate &update) {
   ClipAttr clip = update.entry.getClipAttr();
-  if (!clip)
-    return;
   TensorBuilder b{update.builder, update.place("clip")};
-  update.clip = {update.scalar(update.prefix() + "clip.limit", clip.getLimit().getValueAsDouble()),
-                 clip.getKind()};
-  if (clip.getKind() == ClipKind::GlobalNorm)
-    update.clip.value = factorOfAll(update, b);
+  if (clip)
+    update.clip = {
+        update.scalar(update.prefix() + "clip.limit", clip.getLimit().getValueAsDouble()),
+        clip.getKind()};
+  const bool isOfAll = clip && clip.getKind() == ClipKind::GlobalNorm;
+  if (!isOfAll && !update.lossScale)
+    return;
+  SmallVector<Value> totals = sumsOfAll(update, b);
+  if (update.lossScale && !totals.empty())
+    update.squares = leastOfSquares(totals);
+  if (isOfAll)
+    update.clip.value =
+        totals.empty() ? Value() : clipFactor(b, normOfSums(b, totals), update.clip.value);
 }

@@ -6,6 +6,7 @@
 //   accumulateGradients   the entry ends with sums, a second one goes on with them
 //   reduceGradients       over the ranks of a data-parallel module
 //   clipGradients         by element, or by a factor from norms
+//   countGuarded          how often overflows left out an update, and the loss's scale
 //   applyRule             one multi_tensor for a group: the optimizer's rule, and averages
 //
 //===------------------------------------------------------------------------------------------===//
@@ -15,6 +16,7 @@
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
+#include "passes/DL/Update/Copies.h"
 
 namespace dlc::dl {
 
@@ -30,6 +32,8 @@ struct UpdatedParameter {
   /// Where gradients accumulate: those of the losses that are behind it, and their sums.
   llvm::SmallVector<mlir::Value, 1> parts = {};
   llvm::SmallVector<VariableOp, 1> sums = {};
+  /// What it is in 16 bits, see Copies.h.
+  llvm::SmallVector<VariableOp, 1> copies = {};
 };
 
 /// Parameters that share a multi_tensor.
@@ -58,9 +62,10 @@ class MultiTensorBuilder;
 class EntryUpdate {
 public:
   /// `real` is the type of scalars that are no integers.
-  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages, mlir::Type real)
-      : entry(entry), symbols(symbols), averages(averages), real(real), builder(entry.getReturn()) {
-  }
+  EntryUpdate(EntryOp entry, mlir::SymbolTable &symbols, Averages &averages, const Copies &copies,
+              mlir::Type real)
+      : entry(entry), symbols(symbols), averages(averages), copies(copies), real(real),
+        builder(entry.getReturn()) {}
 
   /// The value of `variable` at the entry's beginning.
   mlir::Value read(VariableOp variable);
@@ -76,6 +81,8 @@ public:
                      mlir::Type type = {});
   /// The number of updates so far, an i64.
   mlir::Value step();
+  /// One of the i64 counters that stand beside the loss's scale.
+  VariableOp guardCounter(llvm::StringRef word);
   /// Ends a run in which one of these numbers is not finite, with an error of its gradients.
   void check(mlir::Value numbers);
   /// `part` of the update as the place of an op: "optimizer/clip".
@@ -86,11 +93,17 @@ public:
   EntryOp entry;
   mlir::SymbolTable &symbols;
   Averages &averages;
+  const Copies &copies;
   mlir::Type real;
   /// Stands before the terminator.
   mlir::OpBuilder builder;
   llvm::SmallVector<ParameterGroup> groups;
   ClipScalar clip;
+  /// What the loss is multiplied by, see LossScale.h; null without.
+  mlir::Attribute lossScale = {};
+  /// Where the loss is scaled: the sum of all gradients' squares, f64, which is finite where they
+  /// are. Else null.
+  mlir::Value squares = {};
   /// What each loss counts beside those of other runs and ranks, f32[] or f64[]; none if all count
   /// alike.
   llvm::SmallVector<mlir::Value, 1> weights = {};
@@ -134,11 +147,17 @@ void reduceGradients(EntryUpdate &update, const Compression &compression);
 mlir::Value addGradients(EntryUpdate &update, MultiTensorBuilder &function,
                          const ParameterGroup &group);
 
-/// Sets the scalar that the body clips by, as the entry's `clip` asks.
+/// Sets the scalar that the body clips by, as the entry's `clip` asks, and the squares where the
+/// loss is scaled.
 void clipGradients(EntryUpdate &update);
 /// What gradients of a norm, f64, are multiplied by, so that it is not above the limit; 0 where the
 /// norm is not finite, so that only what made it so is not a number behind it. Of rank 0.
 mlir::Value clipFactor(TensorBuilder &b, mlir::Value norm, mlir::Value limit);
+
+/// Whether a sum of squares is of numbers that are finite.
+mlir::Value isFinite(TensorBuilder &b, mlir::Value squares);
+/// What the update counts where the loss is scaled.
+void countGuarded(EntryUpdate &update);
 
 /// The update of a group; names of its scalars begin with `name`.
 void applyRule(EntryUpdate &update, const ParameterGroup &group, llvm::StringRef name);

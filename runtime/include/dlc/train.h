@@ -76,6 +76,9 @@ struct EpochReport {
   std::vector<std::pair<std::string_view, double>> rates;
   /// As those of EvaluateReport, since the epoch began or went on behind a resumption.
   std::optional<uint64_t> badRecords = {};
+  /// Where a loss is scaled: the scale, if it changes, and how many updates overflows have left out
+  /// since the run began, by the names of their variables.
+  std::vector<std::pair<std::string_view, double>> lossScales = {};
 };
 
 /// After an evaluation within an epoch; that of an epoch's end is in its EpochReport.

@@ -333,38 +333,7 @@ TEST(Arguments, WhatStandsBehindTheStarIsGivenByName) {
   }
 }
 
-/// What the page says of operators, settings and attributes, in its own words.
-TEST(Arguments, WhatElseThePageMarksIsRefused) {
-  struct Claim {
-    const char *page;
-    std::string program;
-    const char *message;
-  };
-  auto inTrain = [](const std::string &setting) {
-    std::string text = inModel("");
-    return text.insert(text.rfind("  batch"), "  " + setting + "\n");
-  };
-  const Claim claims[] = {
-      {"`precision`", inTrain("precision = bf16"),
-       "'precision' with the dtype bf16 is not available yet"},
-      {"`loss_scale`", inTrain("loss_scale = 2"),
-       "'loss_scale' with the integer 2 is not available yet"},
-      {"`precision`", inModel("y = linear(x, 3, precision=f16)"),
-       "the attribute 'precision' is not available yet"},
-  };
-  SourceManager sources;
-  std::string error;
-  FileId page = sources.load(DOCUMENTATION "/language.md", error);
-  ASSERT_NE(page, noFile) << error;
-  for (const Claim &claim : claims) {
-    EXPECT_TRUE(sources.text(page).contains(claim.page)) << claim.page;
-    Compiled compiled(claim.program);
-    ASSERT_TRUE(compiled.engine.hasErrors()) << claim.program;
-    EXPECT_EQ(compiled.engine.diagnostics().front().message, claim.message);
-  }
-}
-
-/// And that what it says to work does.
+/// What the page says to work does.
 TEST(Arguments, PaddingThatKeepsTheSize) {
   for (const char *call :
        {"conv2d(x, 3, 5, padding=\"same\")", "max_pool(x, 3, stride=1, padding=\"same\")"}) {

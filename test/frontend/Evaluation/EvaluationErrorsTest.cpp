@@ -630,10 +630,15 @@ R"dl(test.dl:2:7: error: '[ ]' cannot work across the batch, axis 0 of f32[4, 3,
       ^~~~~ the batch stays whole: x[:, 0]
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
-{"AttributeNotAvailable", "y = x |> conv2d(8, 3, precision=f16)",
-R"dl(test.dl:2:25: error: the attribute 'precision' is not available yet
-  y = x |> conv2d(8, 3, precision=f16)
-                        ^~~~~~~~~
+{"PrecisionIsNoFloat", "y = x |> conv2d(8, 3, precision=f64)",
+R"dl(test.dl:2:35: error: 'precision' is f32, bf16 or f16, found the dtype f64
+  y = x |> conv2d(8, 3, precision=f64)
+                                  ^~~
+)dl", {}},
+{"PrecisionOfALayerInQuotes", R"dl(y = x |> conv2d(8, 3, precision="bf16"))dl",
+R"dl(test.dl:2:35: error: 'precision' is f32, bf16 or f16, found the string "bf16"
+  y = x |> conv2d(8, 3, precision="bf16")
+                                  ^~~~~~ without '"': bf16
 )dl", {}},
 {"AlgorithmIsUnknown", R"dl(y = x |> conv2d(8, 3, algorithm="strassen"))dl",
 R"dl(test.dl:2:35: error: 'algorithm' is "heuristic", "direct", "gemm", "winograd" or "fft", found the string "strassen"

@@ -777,7 +777,7 @@ train Net {
 )dl",
 R"dl(test.dl:8:3: error: 'precision' is f32, bf16 or f16, found the string "bf16"
   precision = "bf16"
-  ^~~~~~~~~
+  ^~~~~~~~~ without '"': bf16
 )dl", {}},
 {"AccumulateIsNone", R"dl(model Net(x: f32[N, 784]) -> f32[N, 10] {
   return linear(x, 10)

@@ -35,6 +35,24 @@ block B(x, y=2, _z=3) { return x }
 )");
 }
 
+TEST(Warnings, F16WithoutAScaleOfItsLoss) {
+  auto text = [](const std::string &settings) {
+    return "model M(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2, precision=bf16)\n}\n"
+           "train M {\n  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n"
+           "  optimizer = sgd(learning_rate=0.1)\n  batch = 4\n" +
+           settings + "}\n";
+  };
+  EXPECT_EQ(
+      warnings(text("  precision = f16\n  loss_scale = none\n")),
+      R"(test.dl:10:3: warning: in f16 gradients below 6e-8 are lost where the loss is not scaled
+  loss_scale = none
+  ^~~~~~~~~~ loss_scale = "dynamic"
+)");
+  EXPECT_EQ(warnings(text("  precision = f16\n")), "");
+  EXPECT_EQ(warnings(text("  precision = f16\n  loss_scale = 128\n")), "");
+  EXPECT_EQ(warnings(text("  precision = bf16\n  loss_scale = none\n")), "");
+}
+
 TEST(Warnings, ANameThatIsBoundAgainAndReadIsUsed) {
   EXPECT_EQ(warnings(inModel("y = 1\nif y == 1 { y = 2 }\nfor i in range(2) { x = relu(x) }")), "");
 }

@@ -460,3 +460,54 @@ TEST(Entries, SettingsStandInIfAndUseConstants) {
                                           "\n  big = base > 1\n  if big { batch = base * 8 }"));
   EXPECT_THAT(compiled.module(), HasSubstr("tensor<16x3xf32> {dl.batch_axis = 0"));
 }
+
+/// "multiply f32" of each op of the entry that has a precision of its own, reads left out.
+static std::vector<std::string> precisions(dl::EntryOp entry) {
+  std::vector<std::string> texts;
+  for (mlir::Operation &op : entry.getBlock())
+    if (auto precision = op.getAttrOfType<mlir::TypeAttr>("dl.precision")) {
+      std::string text = op.getName().stripDialect().str() + " ";
+      llvm::raw_string_ostream(text) << precision.getValue();
+      texts.push_back(text);
+    }
+  return texts;
+}
+
+// All entries have the section's precision, training ones the loss's scale too. A call's holds for
+// all that it computes, operators of a block as well, and the innermost call's wins.
+TEST(Entries, PrecisionOfTheSectionAndOfCalls) {
+  Compiled compiled(R"(
+block B(x) { return 2 * x |> linear(3, bias=false, precision=f16) |> relu }
+model M(x: f32[N, 3]) -> f32[N, 3] {
+  return x |> B(precision=f32) |> linear(3, bias=false)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  precision = bf16
+  loss_scale = 512
+}
+)");
+  auto train = entryOf(compiled, "train_step");
+  for (llvm::StringRef name : {"train_step", "evaluate", "infer_n1"}) {
+    auto entry = entryOf(compiled, name);
+    ASSERT_TRUE(entry);
+    EXPECT_TRUE(entry->getAttrOfType<mlir::TypeAttr>("dl.precision").getValue().isBF16());
+    EXPECT_EQ(entry->hasAttr("dl.loss_scale"), entry == train);
+    EXPECT_THAT(precisions(entry),
+                ElementsAre("constant f32", "broadcast f32", "multiply f32", "matmul f16",
+                            "relu f32"));
+  }
+  EXPECT_EQ(train->getAttrOfType<mlir::FloatAttr>("dl.loss_scale").getValueAsDouble(), 512);
+
+  // f16 scales its loss unless it is told not to, and a setting of f32 says nothing.
+  Compiled half(inModel("") + "\n");
+  EXPECT_FALSE(entryOf(half, "train_step")->hasAttr("dl.precision"));
+  std::string text = inModel("");
+  text.insert(text.rfind("  batch"), "  precision = f16\n");
+  Compiled scaled(text);
+  EXPECT_EQ(entryOf(scaled, "train_step")->getAttr("dl.loss_scale"),
+            mlir::StringAttr::get(scaled.result->getContext(), "dynamic"));
+}

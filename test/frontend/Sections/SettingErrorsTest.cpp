@@ -276,7 +276,7 @@ R"dl(test.dl:9:3: error: 'rate' is bound and never used
   rate = 0.5
   ^~~~
 )dl", {}},
-{"SettingsNotAvailable", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+{"PrecisionAndLossScale", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }
 train M {
@@ -284,15 +284,31 @@ train M {
   loss = softmax_cross_entropy(output, label)
   optimizer = sgd(learning_rate=0.1)
   batch = 4
-  precision = bf16
-  loss_scale = 0.5
+  precision = f64
+  loss_scale = "static"
 }
 )dl",
-R"dl(test.dl:9:3: error: 'precision' with the dtype bf16 is not available yet
-  precision = bf16
+R"dl(test.dl:9:3: error: 'precision' is f32, bf16 or f16, found the dtype f64
+  precision = f64
   ^~~~~~~~~
-test.dl:10:3: error: 'loss_scale' with the float 0.5 is not available yet
-  loss_scale = 0.5
+test.dl:10:3: error: 'loss_scale' is a number above 0 or "dynamic", found the string "static"
+  loss_scale = "static"
+  ^~~~~~~~~~
+)dl", {}},
+{"LossScaleOfNothing", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  precision = f16
+  loss_scale = 0
+}
+)dl",
+R"dl(test.dl:10:3: error: 'loss_scale' is a number above 0 or "dynamic", found the integer 0
+  loss_scale = 0
   ^~~~~~~~~~
 )dl", {}},
 {"AccumulateOfTooManyBatches", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {

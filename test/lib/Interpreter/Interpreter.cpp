@@ -72,10 +72,24 @@ LogicalResult Interpreter::runOps(ArrayRef<Operation *> ops, Environment &enviro
     for (auto [result, value] : llvm::zip_equal(op->getResults(), *results)) {
       if (value.shape != shapeOf(result.getType()))
         return op->emitError("the interpreter's result differs in shape from ") << result.getType();
+      round(result.getType(), value);
       environment[result] = std::move(value);
     }
   }
   return success();
+}
+
+void Interpreter::round(Type type, Tensor &tensor) const {
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  if (!rounds || !element || element.getWidth() > 16)
+    return;
+  for (double &value : tensor.values) {
+    llvm::APFloat held(value);
+    bool losesInfo;
+    held.convert(element.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    held.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    value = held.convertToDouble();
+  }
 }
 
 /// The ops in front of `end` that need `x`, in order.

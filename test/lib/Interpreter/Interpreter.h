@@ -3,8 +3,8 @@
 // Computes every op from the text of its definition, in float64 and in the slowest obvious way. It
 // shares no index or shape code with the dialect or the lowerings, and computes composites by their
 // own formula instead of decompose(), so that an error there shows as a difference. Casts between
-// float types change nothing; integers wrap as their type does. dl.gradient is a central
-// difference.
+// float types change nothing, unless results of 16 bits are to be rounded as these hold them;
+// integers wrap as their type does. dl.gradient is a central difference.
 //
 // Variables live in the object from run to run, as they do in the runtime: reads see the values at
 // the beginning of a run, assignments are adopted at its end. Errors are reported at the op that
@@ -46,6 +46,8 @@ public:
   /// Values that replace those written at dl.scalar, by name; the schedule's factor is not applied
   /// to these.
   std::map<std::string, double> scalars;
+  /// Whether what is of bf16 or f16 is rounded once, behind the op that computes it.
+  bool rounds = false;
   /// What `scheduled` scalars are multiplied by.
   double scheduleFactor = 1;
 
@@ -56,6 +58,7 @@ public:
                                                 llvm::ArrayRef<Tensor> arguments);
 
 private:
+  void round(mlir::Type type, Tensor &tensor) const;
   using Environment = llvm::DenseMap<mlir::Value, Tensor>;
 
   /// Runs `ops` in turn, on values of `environment`, and puts their results there.

@@ -28,7 +28,7 @@ struct Flags {
   std::map<std::string, double> scalars;
   double scheduleFactor = 1, step = 1e-5;
   int classes = 10, runs = 1;
-  bool fill = false;
+  bool fill = false, rounds = false;
 };
 } // namespace
 
@@ -213,6 +213,7 @@ static bool run(const Flags &flags) {
       return fail(std::string(status.message()));
   Interpreter interpreter;
   interpreter.scalars = flags.scalars;
+  interpreter.rounds = flags.rounds;
   interpreter.scheduleFactor = flags.scheduleFactor;
   std::vector<Tensor> inputs;
   if (!giveVariables(*module, flags, given, interpreter) ||
@@ -242,6 +243,7 @@ int main(int argc, char **argv) {
   app.add_option("--classes", flags.classes, "integers of --fill are below it")
       ->capture_default_str();
   app.add_option("--scalar", flags.scalars, "NAME VALUE: replaces a scalar");
+  app.add_flag("--round", flags.rounds, "results of bf16 and f16 as these hold them");
   app.add_option("--schedule-factor", flags.scheduleFactor, "factor of scheduled scalars");
   app.add_option("--runs", flags.runs, "how often; variables go on")->capture_default_str();
   app.add_option("--along", flags.along,

@@ -213,3 +213,33 @@ dl.entry @overlapping() -> () attributes {kind = #program.entry<train>, updates 
   %s = dl.reduce sum %q axes = [0, 1] : tensor<2x5xf32>
   dl.return loss(%s : tensor<f32>)
 }
+
+// The rule of an element-wise op of 16 bits is computed in f32 and rounded once, from the result as it is stored.
+// CHECK-LABEL: dl.entry @rounded_once
+// CHECK: %[[Y:.*]] = dl.tanh %{{.*}} : tensor<4xbf16>
+// CHECK: %[[WIDE:.*]] = dl.cast %[[Y]] : tensor<4xbf16> to tensor<4xf32> loc("/backward"
+// CHECK: dl.multiply %[[WIDE]], %[[WIDE]] : tensor<4xf32>
+// CHECK: %[[DX:.*]] = dl.multiply %{{.*}}, %{{.*}} : tensor<4xf32>
+// CHECK-NEXT: dl.cast %[[DX]] : tensor<4xf32> to tensor<4xbf16>
+dl.entry @rounded_once(%x: tensor<4xbf16> {dl.name = "x"}) -> () attributes {kind = #program.entry<train>, updates = []} {
+  %y = dl.tanh %x : tensor<4xbf16>
+  %w = dl.cast %y : tensor<4xbf16> to tensor<4xf32>
+  %q = dl.multiply %w, %w : tensor<4xf32>
+  %s = dl.reduce sum %q axes = [0] : tensor<4xf32>
+  dl.return loss(%s : tensor<f32>)
+}
+
+// A loss is multiplied by its scale, and gradients are divided by it: a number, or a variable that the update changes.
+// CHECK: dl.variable @scaled.loss_scale : tensor<f32> role<counter> init(<constant, 6.553600e+04, 0.000000e+00>)
+// CHECK-LABEL: dl.entry @scaled
+// CHECK-SAME: dl.loss_scale = @scaled.loss_scale
+// CHECK: %[[SCALE:.*]] = dl.read @scaled.loss_scale
+// CHECK: dl.multiply %{{.*}}, %[[SCALE]] : tensor<f32>
+// CHECK: %[[ALL:.*]] = dl.broadcast %[[SCALE]] dims = [] : tensor<f32> to tensor<4xf32>
+// CHECK: %[[DX:.*]] = dl.divide %{{.*}}, %[[ALL]] : tensor<4xf32>
+// CHECK: dl.return %[[DX]]
+dl.entry @scaled(%x: tensor<4xf32> {dl.name = "x"}) -> () attributes {dl.loss_scale = "dynamic", kind = #program.entry<train>, updates = []} {
+  %y = dl.tanh %x : tensor<4xf32>
+  %s = dl.reduce sum %y axes = [0] : tensor<4xf32>
+  dl.return loss(%s : tensor<f32>)
+}

@@ -206,3 +206,15 @@ dl.entry @lookups_that_stay(%i: tensor<12xi32>, %a: tensor<7x16xf32>, %b: tensor
   %6 = dl.matmul %3, %u : tensor<6x32xf32>, tensor<32x5xf32>
   dl.return %4, %5, %6 : tensor<12x5xf32>, tensor<12x5xf32>, tensor<6x5xf32>
 }
+
+// What is widened and rounded to what it was is what it was; rounding what was wide stays.
+// CHECK-LABEL: dl.entry @widened
+// CHECK: %[[X:.*]] = dl.cast %{{.*}} : tensor<4xf32> to tensor<4xbf16>
+// CHECK-NEXT: %[[WIDE:.*]] = dl.cast %[[X]] : tensor<4xbf16> to tensor<4xf32>
+// CHECK-NEXT: dl.return %[[WIDE]], %[[X]]
+dl.entry @widened(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xbf16>) attributes {kind = #program.entry<infer>} {
+  %narrow = dl.cast %x : tensor<4xf32> to tensor<4xbf16>
+  %wide = dl.cast %narrow : tensor<4xbf16> to tensor<4xf32>
+  %again = dl.cast %wide : tensor<4xf32> to tensor<4xbf16>
+  dl.return %wide, %again : tensor<4xf32>, tensor<4xbf16>
+}

@@ -561,8 +561,9 @@ TEST(Exec, RunsCollectivesBesideTheStep) {
 }
 
 /// The small model with derived variables that count how often they were made, and entries without
-/// inputs that read them: `a` the first, `b` the second by a result, `both` both. The second is
-/// made of a buffer that is made of the third.
+/// inputs that read them: `a` the first, `b` the second by a result, `both` both. The first is made
+/// of the weight, the second of a buffer that is made of the third, and that of the bias. `own`
+/// trains: it reads the first, and writes it beside the weight.
 struct Derived {
   PlanBuilder plan = smallModel();
   std::vector<uint32_t> numbers;
@@ -577,7 +578,9 @@ struct Derived {
     auto variable = [&](unsigned i) { return plan.ofVariable(numbers[i]); };
     plan.beginEntry("prepare", DLC_ENTRY_PREPARE, 0);
     const dlc_argument buffer = plan.arena(sizeof(int32_t));
+    plan.launch("first/use", touch, 1, {plan.ofVariable(0), writing(variable(0))}, {});
     plan.launch("first/prepare", count, 1, {updating(variable(0))}, {});
+    plan.launch("third/use", touch, 1, {plan.ofVariable(1), writing(variable(2))}, {});
     plan.launch("third/prepare", count, 1, {updating(variable(2))}, {});
     plan.launch("buffer/prepare", touch, 1, {variable(2), writing(buffer)}, {});
     plan.launch("second/use", touch, 1, {buffer, writing(variable(1))}, {});
@@ -591,6 +594,10 @@ struct Derived {
     plan.endEntry();
     plan.beginEntry("both", DLC_ENTRY_INFER, 0);
     plan.launch("both", touch, 1, {variable(0), variable(1)}, {});
+    plan.endEntry();
+    plan.beginEntry("own", DLC_ENTRY_ACCUMULATE, 0);
+    plan.launch("own/read", touch, 1, {variable(0), variable(0)}, {});
+    plan.launch("own/update", touch, 1, {writing(plan.ofVariable(0)), writing(variable(0))}, {});
     plan.endEntry();
     writeFile(folder.path("x.so"), moduleWith(plan.blob()));
     auto module = Module::load(folder.path("x.so"));
@@ -640,12 +647,24 @@ TEST(Exec, PreparesTheDerivedVariablesOfAnEntry) {
   ASSERT_TRUE(a->run().ok());
   EXPECT_EQ(derived.made(), (Counts{3, 3, 3}));
 
+  // A step that writes one beside what it is made of leaves it fresh, and those that are made of
+  // what it does not write; it has made what it reads itself before.
+  auto own = Context::create(derived.state, "own").take();
+  ASSERT_TRUE(both->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{4, 4, 4}));
+  ASSERT_TRUE(own->run().ok() && own->run().ok() && both->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{4, 4, 4}));
+  ASSERT_TRUE(step->run().ok() && own->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{5, 4, 4}));
+  ASSERT_TRUE(step->run().ok() && a->run().ok());
+  EXPECT_EQ(derived.made(), (Counts{6, 4, 4}));
+
   // A copy takes those that are made, and knows the others for stale.
   auto copy = derived.state->clone().take();
   ASSERT_TRUE(Context::create(copy, "a").take()->run().ok());
-  EXPECT_EQ(Derived::made(*copy, derived.numbers), (Counts{3, 0, 0}));
+  EXPECT_EQ(Derived::made(*copy, derived.numbers), (Counts{6, 0, 0}));
   ASSERT_TRUE(Context::create(copy, "both").take()->run().ok());
-  EXPECT_EQ(Derived::made(*copy, derived.numbers), (Counts{4, 1, 1}));
+  EXPECT_EQ(Derived::made(*copy, derived.numbers), (Counts{7, 1, 1}));
 }
 
 } // namespace

@@ -1,0 +1,78 @@
+// RUN: dlc-opt --dl-build-update --split-input-file %s | FileCheck %s
+// RUN: dlc-opt --dl-build-update --dl-derive-variables --split-input-file %s | FileCheck %s --check-prefix=DERIVE
+
+// A parameter that entries read in 16 bits alone has a copy, which the update writes beside it; what evaluates reads the copy too, and
+// `prepare` makes it where the parameter was written otherwise. A bias has none, and is of another group.
+// CHECK: dl.variable @w : tensor<5x3xf32>
+// CHECK-NEXT: dl.variable @w.momentum
+// CHECK-NEXT: dl.variable @w.bf16 : tensor<5x3xbf16> role<derived>
+// CHECK-LABEL: dl.entry @train_step(
+// CHECK-DAG: %[[H:.*]] = dl.read @w.bf16 : tensor<5x3xbf16>
+// CHECK-DAG: %[[W:.*]] = dl.read @w : tensor<5x3xf32>
+// CHECK-NOT: dl.cast %[[W]]
+// CHECK: dl.matmul %{{.*}}, %[[H]] transpose_b
+// CHECK: %[[NEW:.*]]:3 = dl.multi_tensor(%[[W]], %{{.*}}, %{{.*}}) scalars
+// CHECK: %[[MASTER:.*]] = dl.subtract %{{.*}} : tensor<f32>
+// CHECK: %[[COPY:.*]] = dl.cast %[[MASTER]] : tensor<f32> to tensor<bf16>
+// CHECK: dl.yield %[[MASTER]], %{{.*}}, %[[COPY]] : tensor<f32>, tensor<f32>, tensor<bf16>
+// CHECK: dl.assign @w, %[[NEW]]#0
+// CHECK: dl.assign @w.bf16, %[[NEW]]#2 : tensor<5x3xbf16>
+// CHECK: %{{.*}}:2 = dl.multi_tensor(
+// CHECK-LABEL: dl.entry @evaluate
+// CHECK-NEXT: %[[H:.*]] = dl.read @w.bf16 : tensor<5x3xbf16>
+// CHECK-NEXT: dl.matmul %{{.*}}, %[[H]] transpose_b
+// CHECK-LABEL: dl.entry @prepare
+// CHECK-NEXT: %[[W:.*]] = dl.read @w
+// CHECK-NEXT: %[[H:.*]] = dl.cast %[[W]] : tensor<5x3xf32> to tensor<5x3xbf16>
+// CHECK-NEXT: dl.assign @w.bf16, %[[H]]
+// One of all entries prepares, and a copy is not derived again.
+// DERIVE-NOT: .derived
+// DERIVE-COUNT-1: dl.entry @prepare
+#sgd = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>
+dl.variable @w : tensor<5x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @b : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%x: tensor<4x3xbf16>, %dw: tensor<5x3xf32>, %db: tensor<5xf32>)
+    -> (tensor<4x5xbf16>, tensor<5x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<5xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
+    attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #sgd>, #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #sgd>]} {
+  %w = dl.read @w : tensor<5x3xf32>
+  %h = dl.cast %w : tensor<5x3xf32> to tensor<5x3xbf16>
+  %y = dl.matmul %x, %h transpose_b : tensor<4x3xbf16>, tensor<5x3xbf16>
+  dl.return %y, %dw, %db : tensor<4x5xbf16>, tensor<5x3xf32>, tensor<5xf32>
+}
+dl.entry @evaluate(%x: tensor<4x3xbf16>) -> (tensor<4x5xbf16>) attributes {kind = #program.entry<evaluate>} {
+  %w = dl.read @w : tensor<5x3xf32>
+  %h = dl.cast %w : tensor<5x3xf32> to tensor<5x3xbf16>
+  %y = dl.matmul %x, %h transpose_b : tensor<4x3xbf16>, tensor<5x3xbf16>
+  dl.return %y : tensor<4x5xbf16>
+}
+
+// -----
+
+// Where the loss is scaled an update whose gradients are not finite gives what was there, and Adam's number of the step is that of the
+// updates. The scale is half as large behind one that is left out, twice as large behind 2,000 in a row.
+// CHECK: dl.variable @train.loss_scale.skipped : tensor<i64> role<counter>
+// CHECK: dl.variable @train.loss_scale.updates : tensor<i64> role<counter>
+// CHECK-LABEL: dl.entry @train(
+// CHECK-NOT: dl.kind = #program.value<check>
+// CHECK: %[[SCALE:.*]] = dl.read @train.loss_scale
+// CHECK: %[[SQUARES:.*]] = dl.reduce sum %{{.*}} axes = [0] : tensor<1xf64>
+// CHECK: dl.scalar "step"
+// CHECK: dl.multi_tensor(
+// CHECK-DAG: dl.subtract %{{.*}}, %{{.*}} : tensor<i64>
+// CHECK: %[[GOOD:.*]] = dl.compare le
+// CHECK-COUNT-3: dl.select %[[GOOD]], %{{.*}}, %{{.*}} : tensor<f32>
+// CHECK: dl.yield
+// CHECK: %[[FINITE:.*]] = dl.compare le %[[SQUARES]], %{{.*}} : tensor<f64>
+// CHECK: dl.assign @train.loss_scale.skipped
+// CHECK: dl.assign @train.loss_scale.updates
+// CHECK: dl.assign @train.loss_scale, %{{.*}} : tensor<f32>
+#adam = #dl.optimizer<"adam", {learning_rate = 0.001 : f64}>
+dl.variable @p : tensor<3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @train.loss_scale : tensor<f32> role<counter> init(#program.init<constant, 65536.0, 0.0>)
+dl.entry @train(%dp: tensor<3xf32>) -> (tensor<3xf32> {dl.name = "gradient.p", dl.kind = #program.value<gradient>, dl.of = @p})
+    attributes {dl.loss_scale = @train.loss_scale, kind = #program.entry<train>, updates = [
+      #dl.update<@p, lr_mult = 1.0, decay_mult = 1.0, #adam>]} {
+  dl.return %dp : tensor<3xf32>
+}
