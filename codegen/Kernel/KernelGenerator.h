@@ -37,14 +37,18 @@ inline bool isForced(ImageLayout layout) {
   return layout == ImageLayout::Blocks || layout == ImageLayout::ChannelsLast;
 }
 
+class Architecture;
+
 /// The CPU to generate for.
 struct CpuTarget {
-  std::string cpu;           ///< LLVM's name
-  std::string features;      ///< LLVM's feature string
-  uint64_t required = 0;     ///< bit set of dlc_cpu_feature that the code needs
-  unsigned vectorBytes = 32; ///< width of the vectors to use: 32 (AVX2) or 64 (AVX-512)
+  const Architecture *architecture = nullptr; ///< codegen/CPU/Architecture.h
+  std::string cpu;                            ///< LLVM's name
+  std::string features;                       ///< LLVM's feature string
+  uint64_t required = 0;                      ///< bit set of dlc_cpu_feature that the code needs
+  unsigned vectorBytes = 32; ///< of the vectors to use: 16 (NEON), 32 (AVX2) or 64 (AVX-512)
   unsigned vectorRegisters = 16;
-  CpuMachine machine; ///< how fast it is
+  bool masksLanes = false; ///< loads and stores of some lanes cost no more than of all
+  CpuMachine machine;      ///< how fast it is
   /// For each convolution that it can run and that asks for none itself.
   ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Heuristic;
   ImageLayout layout = ImageLayout::Heuristic;
@@ -54,8 +58,8 @@ struct CpuTarget {
   /// take turns in this memory, so it is what all of a step needs.
   std::optional<uint64_t> workspaceLimit;
 
-  /// "native", "avx2", "avx512" or LLVM's name of a processor that has AVX2; fails with a message
-  /// for anything else.
+  /// "native", "avx2", "avx512", "neon" or LLVM's name of a processor that has AVX2 or NEON; fails
+  /// with a message for anything else.
   static llvm::Expected<CpuTarget> get(llvm::StringRef name);
 };
 

@@ -21,7 +21,7 @@ llvm::Expected<Target> dlc::codegen::getTarget(StringRef text) {
     return Target(std::move(*cuda));
   }
   return llvm::createStringError("unknown target '" + text.str() +
-                                 "': expected cpu, cpu:avx2, cpu:znver4, cuda or cuda:sm_80,simt");
+                                 "': expected cpu, cpu:avx2, cpu:neon, cuda or cuda:sm_80,simt");
 }
 
 int64_t dlc::codegen::mostRowBytes(const Target &target) {

@@ -15,7 +15,8 @@ struct Row {
 };
 } // namespace
 
-/// The levels of features are a Zen 4's caches and a Zen 3's rates, with vectors of either width.
+/// x86-64's levels of features are a Zen 4's caches and a Zen 3's rates, with vectors of either
+/// width.
 static llvm::ArrayRef<Row> rows() {
   static const Row all[] = {
       {{"x86-64-v3"}, {}},
@@ -62,12 +63,36 @@ static llvm::ArrayRef<Row> rows() {
         .tileCyclesPerSecond64 = 2.4e9,
         .l3BytesPerSecond = 25e9,
         .memoryBytesPerSecond = 12e9}},
+      // Of ARM's: Neoverse N1 in a Graviton 2, and V2 in a Grace. Caches, ports and latencies are
+      // those of ARM's optimization guides, rates data sheets' shares: none has been measured.
+      {{"generic", "neoverse-n1"},
+       {.l1Bytes = 64 << 10,
+        .l3Bytes = 32 << 20,
+        .l3Cores = 64,
+        .tileCyclesPerSecond32 = 2.1e9,
+        .vectorOperationsPerSecond = 15e9,
+        .l3BytesPerSecond = 15e9,
+        .memoryBytesPerSecond = 3e9}},
+      {{"neoverse-v2", "grace"},
+       {.l1Bytes = 64 << 10,
+        .l3Bytes = 114 << 20,
+        .l3Cores = 72,
+        .cores = 72,
+        .fmasPerCycle = 4,
+        .loadsPerCycle = 2.4,
+        .issuesPerCycle = 8,
+        .tileCyclesPerSecond32 = 2.6e9,
+        .vectorOperationsPerSecond = 30e9,
+        .l3BytesPerSecond = 25e9,
+        .memoryBytesPerSecond = 7e9}},
   };
   return all;
 }
 
 CpuMachine CpuMachine::get(StringRef cpu, unsigned vectorBytes) {
-  const StringRef level = vectorBytes == 64 ? "x86-64-v4" : "x86-64-v3";
+  const StringRef level = vectorBytes == 64   ? "x86-64-v4"
+                          : vectorBytes == 32 ? "x86-64-v3"
+                                              : "generic";
   auto find = [](StringRef name) {
     return llvm::find_if(rows(),
                          [&](const Row &row) { return llvm::is_contained(row.names, name); });

@@ -39,7 +39,8 @@ struct CpuMachine {
   double bf16DotsPerCycle = 1, bf16DotLatency = 6;
   /// Of register tiles, as far as caches and the ends of loops let them run: no clock. Ports that
   /// take a vector in two halves halve them.
-  double tileCyclesPerSecond32 = 2.6e9, tileCyclesPerSecond64 = 2.6e9; ///< by the vector's bytes
+  double tileCyclesPerSecond32 = 2.6e9,
+         tileCyclesPerSecond64 = 2.6e9;    ///< by the vector's bytes, the first also of fewer
   double vectorOperationsPerSecond = 50e9; ///< simple ones of a loop over vectors, by element
   double scalarOperationsPerSecond = 1e8;  ///< of plain loops, reads and writes included
 

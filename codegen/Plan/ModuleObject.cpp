@@ -11,6 +11,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/ModuleObject.h"
+#include "codegen/CPU/Architecture.h"
 #include "codegen/Kernel/KernelCache.h"
 #include "dlc/abi.h"
 #include "dlc/version.h"
@@ -18,7 +19,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <cstring>
 
@@ -144,15 +144,17 @@ Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Tar
   LLVMContext context;
   ModuleBuilder builder(context);
   builder.build(plan, describe(plan, target));
-  InitializeNativeTarget();
-  InitializeNativeTargetAsmPrinter();
-  Triple triple("x86_64-unknown-linux-gnu");
+  auto *cpu = std::get_if<CpuTarget>(&target);
+  const Architecture &architecture = cpu ? *cpu->architecture : hostArchitecture();
+  architecture.registerBackend();
+  Triple triple(architecture.triple());
   std::string error;
   const llvm::Target *backend = TargetRegistry::lookupTarget(triple, error);
   if (!backend)
     return createStringError(error);
-  std::unique_ptr<TargetMachine> machine(backend->createTargetMachine(
-      triple, "x86-64", "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::None));
+  std::unique_ptr<TargetMachine> machine(
+      backend->createTargetMachine(triple, architecture.plainest(), "", TargetOptions(),
+                                   Reloc::PIC_, std::nullopt, CodeGenOptLevel::None));
   builder.module.setTargetTriple(triple);
   builder.module.setDataLayout(machine->createDataLayout());
   SmallVector<char> object;

@@ -6,6 +6,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace dlc::runtime {
@@ -54,6 +56,10 @@ uint64_t hostCpuFeatures() {
   return features;
 }
 
+#elif defined(__aarch64__)
+
+uint64_t hostCpuFeatures() { return getauxval(AT_HWCAP) & HWCAP_ASIMD ? DLC_CPU_NEON : 0; }
+
 #else
 
 uint64_t hostCpuFeatures() { return 0; }
@@ -61,8 +67,8 @@ uint64_t hostCpuFeatures() { return 0; }
 #endif
 
 std::string cpuFeatureNames(uint64_t features) {
-  static constexpr std::string_view names[] = {"AVX2 and FMA", "AVX-512", "AVX-512 VNNI",
-                                               "AVX-512 BF16", "AMX BF16"};
+  static constexpr std::string_view names[] = {"AVX2 and FMA", "AVX-512",  "AVX-512 VNNI",
+                                               "AVX-512 BF16", "AMX BF16", "NEON"};
   std::string text;
   for (unsigned bit = 0; bit < 64; ++bit) {
     if (!(features >> bit & 1))

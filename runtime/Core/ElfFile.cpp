@@ -14,6 +14,12 @@ static constexpr uint16_t hostMachine = EM_X86_64;
 static constexpr uint16_t hostMachine = EM_AARCH64;
 #endif
 
+static std::string machineName(uint16_t machine) {
+  return machine == EM_X86_64    ? "x86-64"
+         : machine == EM_AARCH64 ? "64-bit ARM"
+                                 : concat("ELF machine ", machine);
+}
+
 template <typename T> bool ElfFile::readStruct(uint64_t offset, T &out) const {
   if (!fits(offset, sizeof(T), content.size()))
     return false;
@@ -35,8 +41,8 @@ Status ElfFile::checkHeader(std::span<const std::byte> start, uint64_t size) {
   if (header.e_type != ET_DYN)
     return damaged("not a module: expected a shared library, found ELF type ", header.e_type);
   if (header.e_machine != hostMachine)
-    return unsupported("compiled for another architecture: ELF machine ", header.e_machine,
-                       ", this one is ", hostMachine);
+    return unsupported("compiled for ", machineName(header.e_machine), ", this processor is ",
+                       machineName(hostMachine));
   if (header.e_phnum != 0 && header.e_phentsize != sizeof(Elf64_Phdr))
     return damaged("damaged ELF file: program headers of ", header.e_phentsize, " bytes");
   if (!fits(header.e_phoff, uint64_t(header.e_phnum) * sizeof(Elf64_Phdr), size))

@@ -50,12 +50,17 @@ TEST(Machine, Table) {
   const CpuMachine rapids = CpuMachine::get("emeraldrapids", 64);
   EXPECT_EQ(rapids.name, "emeraldrapids") << "a name of its own for the record of two";
   EXPECT_EQ(rapids.l2Bytes, 2 << 20);
+  const CpuMachine grace = CpuMachine::get("neoverse-v2", 16);
+  EXPECT_EQ(grace.fmasPerCycle, 4);
+  EXPECT_EQ(CpuMachine::get("grace", 16).fmasPerCycle, 4);
+  EXPECT_EQ(grace.tileCyclesPerSecond(16), 2.6e9);
 }
 
 /// Who has none is taken for its level.
 TEST(Machine, Unknown) {
   EXPECT_EQ(CpuMachine::get("tigerlake", 64).name, "x86-64-v4");
   EXPECT_EQ(CpuMachine::get("alderlake", 32).name, "x86-64-v3");
+  EXPECT_EQ(CpuMachine::get("cortex-a72", 16).name, "generic");
 }
 
 TEST(Machine, GpuSeconds) {

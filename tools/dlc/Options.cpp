@@ -149,7 +149,7 @@ static void addOptions(CLI::App &app, Options &options) {
     passes.push_back(flag.str());
   addLanguageOptions(app, "compile", options.defines, options.includeDirs, options.trainSection);
   app.add_option("--target", options.target,
-                 "cpu (default), cpu:avx2, cpu:znver4, cuda or cuda:sm_80,simt")
+                 "cpu (default), cpu:avx2, cpu:neon, cuda or cuda:sm_80,simt")
       ->check(checkTarget)
       ->option_text("T");
   app.add_option("--machine", options.machine,

@@ -97,7 +97,7 @@ Value PackEmitter::intersect(Value a, Value c) {
 }
 
 void PackEmitter::forLanes(Value count, llvm::function_ref<void(Value)> body) {
-  if (known(count) || target.vectorBytes == 64)
+  if (known(count) || target.masksLanes)
     return body(lanesBelow(count));
   Value whole = less(constant(lanes - 1), count);
   when(whole, [&] { body({}); });
@@ -106,7 +106,7 @@ void PackEmitter::forLanes(Value count, llvm::function_ref<void(Value)> body) {
 }
 
 Value PackEmitter::readLanes(Value count, Value mask, llvm::function_ref<Value(Value)> read) {
-  if (!mask || !element.widens() || target.vectorBytes == 64)
+  if (!mask || !element.widens() || target.masksLanes)
     return read(mask);
   auto branch = scf::IfOp::create(b, loc, vectorType(), less(constant(lanes - 1), count),
                                   /*withElseRegion=*/true);

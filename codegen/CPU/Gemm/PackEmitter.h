@@ -78,11 +78,12 @@ public:
   mlir::Value intersect(mlir::Value a, mlir::Value c);
 
   /// Calls `body` with the mask of the first `count` lanes, unless there are none. AVX2's masked
-  /// stores take a dozen cycles even of all lanes: there, whole vectors take a branch of their own.
+  /// stores take a dozen cycles even of all lanes, and NEON has none: there, whole vectors take a
+  /// branch of their own.
   void forLanes(mlir::Value count, llvm::function_ref<void(mlir::Value mask)> body);
 
   /// What `read` gives of the first `count` lanes, whose mask is `mask`. AVX2 has no masked loads
-  /// of 16 bits: there, whole vectors take a branch of their own.
+  /// of 16 bits, NEON none at all: there, whole vectors take a branch of their own.
   mlir::Value readLanes(mlir::Value count, mlir::Value mask,
                         llvm::function_ref<mlir::Value(mlir::Value mask)> read);
 

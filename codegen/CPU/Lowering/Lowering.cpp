@@ -1,5 +1,6 @@
 //===- Lowering.cpp - see Lowering.h ----------------------------------------------------------===//
 #include "codegen/CPU/Lowering/Lowering.h"
+#include "codegen/CPU/Architecture.h"
 #include "codegen/CPU/Emitter/CodeEmitter.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -24,7 +25,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -35,8 +35,6 @@
 
 using namespace mlir;
 using namespace dlc::codegen;
-
-static const char *const targetTriple = "x86_64-unknown-linux-gnu";
 
 //===------------------------------------------------------------------------------------------===//
 // To the LLVM dialect
@@ -210,10 +208,10 @@ CodeWriter::~CodeWriter() = default;
 llvm::Expected<CodeWriter> CodeWriter::create(const CpuTarget &target) {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    for (const Architecture *one : architectures())
+      one->registerBackend();
   });
-  llvm::Triple triple(targetTriple);
+  llvm::Triple triple(target.architecture->triple());
   std::string message;
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!found)

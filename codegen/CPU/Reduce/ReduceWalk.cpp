@@ -8,9 +8,8 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 int64_t codegen::chainsOf(ArrayRef<dl::ReductionOp> reductions, const CpuTarget &target) {
-  const int64_t registers = target.vectorBytes == 64 ? 32 : 16;
   int64_t slots = Reductions::slotTypes(reductions).size();
-  return llvm::bit_floor<uint64_t>(std::clamp<int64_t>(registers / 2 / slots, 1, 4));
+  return llvm::bit_floor<uint64_t>(std::clamp<int64_t>(target.vectorRegisters / 2 / slots, 1, 4));
 }
 
 ReduceWalk ReduceWalk::get(ArrayRef<MergedAxis> axes, ArrayRef<dl::ReductionOp> reductions,

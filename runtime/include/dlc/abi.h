@@ -45,13 +45,15 @@ extern "C" {
  * the SIMT device runs it. */
 typedef enum dlc_target { DLC_TARGET_CPU = 1, DLC_TARGET_CUDA = 2, DLC_TARGET_SIMT = 3 } dlc_target;
 
-/* CPU features. A module runs only where all bits of its note are present. */
+/* CPU features, those of x86-64 and of ARM. A module runs only where all bits of its note are
+ * present. */
 typedef enum dlc_cpu_feature {
   DLC_CPU_AVX2_FMA = 1 << 0, /* x86-64-v3: AVX2, FMA, BMI, F16C */
   DLC_CPU_AVX512 = 1 << 1,   /* x86-64-v4: AVX-512 F, BW, CD, DQ, VL */
   DLC_CPU_AVX512_VNNI = 1 << 2,
   DLC_CPU_AVX512_BF16 = 1 << 3,
-  DLC_CPU_AMX_BF16 = 1 << 4
+  DLC_CPU_AMX_BF16 = 1 << 4,
+  DLC_CPU_NEON = 1 << 5 /* Armv8-A in 64 bits: Advanced SIMD */
 } dlc_cpu_feature;
 
 /* Descriptor of the ELF note. `file_hash` is XXH3-128 (seed 0, canonical byte order) of the whole

@@ -1,9 +1,8 @@
 //===- CpuTargetTest.cpp - what code for a processor may use ----------------------------------===//
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/Architecture.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -14,7 +13,8 @@ using llvm::StringRef;
 namespace {
 
 constexpr uint64_t avx2 = DLC_CPU_AVX2_FMA, avx512 = avx2 | DLC_CPU_AVX512,
-                   vnni = avx512 | DLC_CPU_AVX512_VNNI, bf16 = vnni | DLC_CPU_AVX512_BF16;
+                   vnni = avx512 | DLC_CPU_AVX512_VNNI, bf16 = vnni | DLC_CPU_AVX512_BF16,
+                   neon = DLC_CPU_NEON;
 
 /// DLC_NATIVE_CPU for a scope, null without it.
 class NativeCpu {
@@ -39,13 +39,14 @@ std::string messageFor(StringRef name) {
 }
 
 /// Whatever the subtarget of a processor has: features and tunings.
-llvm::StringSet<> enabledBy(StringRef cpu, StringRef features) {
-  llvm::InitializeNativeTarget();
-  llvm::Triple triple("x86_64-unknown-linux-gnu");
+llvm::StringSet<> enabledBy(StringRef cpu, StringRef features,
+                            const Architecture &architecture = x86()) {
+  architecture.registerBackend();
+  llvm::Triple triple(architecture.triple());
   std::string error;
-  const llvm::Target *x86 = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
-      x86->createMCSubtargetInfo(triple, cpu, features));
+      found->createMCSubtargetInfo(triple, cpu, features));
   llvm::StringSet<> names;
   for (const llvm::SubtargetFeatureKV &feature : subtarget->getEnabledProcessorFeatures())
     names.insert(feature.Key);
@@ -69,14 +70,19 @@ TEST(CpuTarget, Names) {
                                        {"cooperlake", bf16, 64},
                                        {"sapphirerapids", bf16, 64},
                                        {"znver4", bf16, 64},
-                                       {"znver5", bf16, 64}}) {
+                                       {"znver5", bf16, 64},
+                                       {"neon", neon, 16},
+                                       {"neoverse-v2", neon, 16},
+                                       {"grace", neon, 16},
+                                       {"cortex-a53", neon, 16}}) {
     auto target = CpuTarget::get(name);
     ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
     EXPECT_EQ(target->required, required) << name;
     EXPECT_EQ(target->vectorBytes, bytes) << name;
-    EXPECT_EQ(target->vectorRegisters, bytes / 2) << name;
+    EXPECT_EQ(target->vectorRegisters, bytes == 32 ? 16u : 32u) << name;
   }
   EXPECT_EQ(CpuTarget::get("avx2")->cpu, "x86-64-v3");
+  EXPECT_EQ(CpuTarget::get("neon")->cpu, "generic");
   EXPECT_EQ(CpuTarget::get("avx512")->features, CpuTarget::get("x86-64-v4")->features);
 }
 
@@ -89,6 +95,9 @@ TEST(CpuTarget, Errors) {
       "unknown CPU 'epyc', expected one of native, avx2, avx512, alderlake, "))
       << list;
   EXPECT_NE(list.find(", haswell, "), std::string::npos) << list;
+  EXPECT_NE(list.find(", neon, "), std::string::npos) << list;
+  EXPECT_NE(list.find(", neoverse-v2, "), std::string::npos) << list;
+  EXPECT_EQ(messageFor("neoverse-v9"), "unknown CPU 'neoverse-v9', did you mean 'neoverse-v1'?");
   EXPECT_EQ(list.find("sandybridge"), std::string::npos) << list;
   EXPECT_EQ(messageFor(""), "unknown CPU ''" + list.substr(list.find(", expected")));
   for (const char *name : {"sandybridge", "x86-64", "x86-64-v2"})
@@ -134,6 +143,21 @@ TEST(CpuTarget, UsesWhatTheNoteAsksFor) {
           << cpu.str() << " uses " << feature.first().str();
   }
   EXPECT_GT(compiled, 30u);
+}
+
+/// The same of ARM: SVE, arithmetic in f16 and products of bf16 are off, whatever has them, and the
+/// tuning stays the processor's.
+TEST(CpuTarget, UsesNeonAlone) {
+  for (StringRef cpu : arm().processors()) {
+    const CpuTarget target = llvm::cantFail(CpuTarget::get(cpu));
+    const llvm::StringSet<> found = enabledBy(target.cpu, target.features, arm());
+    EXPECT_TRUE(found.contains("neon")) << cpu.str();
+    for (StringRef other : {"sve", "sve2", "sme", "fullfp16", "bf16", "i8mm", "dotprod", "lse"})
+      EXPECT_FALSE(found.contains(other)) << cpu.str() << " uses " << other.str();
+  }
+  const CpuTarget v2 = llvm::cantFail(CpuTarget::get("neoverse-v2"));
+  EXPECT_TRUE(enabledBy(v2.cpu, "", arm()).contains("sve2"));
+  EXPECT_TRUE(enabledBy(v2.cpu, v2.features, arm()).contains("use-postra-scheduler"));
 }
 
 /// The name of this machine's processor means the same as "native", so that modules and caches do:
