@@ -3,6 +3,7 @@
 # usage: scripts/install-deps.sh            packages of Debian; and from PyPI into build/python-build what builds the Python package
 #        scripts/install-deps.sh --cuda     and NVIDIA's libraries and headers for the CUDA target, from PyPI into build/cuda
 #        scripts/install-deps.sh --slurm    and Debian's Slurm for the test of docs/clusters.md, unpacked into build/slurm
+#        scripts/install-deps.sh --aarch64  and zlib and minizip for 64-bit ARM, unpacked into build/aarch64-root: cmake/aarch64.cmake
 #        scripts/install-deps.sh --list     names Debian's packages and installs nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +14,7 @@ packages=(
   clang-22 clang-format-22 libclang-rt-22-dev lld-22 liblld-22-dev llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libminizip-dev libgtest-dev libgmock-dev libdlpack-dev
   libjpeg62-turbo-dev libpng-dev libwebp-dev liblmdb-dev libhdf5-dev libaec-dev libprotozero-dev
+  g++-aarch64-linux-gnu qemu-user-static
   libdnnl-dev gfortran openmpi-bin libopenmpi-dev iproute2 gnuplot-nox pkgconf doxygen file zsh fish
 )
 # The versions that fit together; cccl and crt are headers that the others include.
@@ -22,15 +24,18 @@ cuda_packages=(
 )
 # Unpacked and not installed, as their services would start by themselves.
 slurm_packages=(munge slurmctld slurmd slurm-client)
+# What the runtime needs of another architecture.
+aarch64_packages=(zlib1g-dev libminizip-dev)
 # As wheels, for builds without a network.
 python_packages=(nanobind==3.1.0 scikit-build-core==1.1.2 packaging==26.4 pathspec==1.1.1)
-with_cuda=false with_slurm=false
+with_cuda=false with_slurm=false with_aarch64=false
 case ${1:-} in
   "") ;;
   --cuda) with_cuda=true ;;
   --slurm) with_slurm=true ;;
+  --aarch64) with_aarch64=true ;;
   --list) printf '%s\n' "${packages[@]}"; exit 0 ;;
-  *) echo "install-deps: unknown argument $1: expected --cuda, --slurm, --list or none" >&2; exit 2 ;;
+  *) echo "install-deps: unknown argument $1: expected --cuda, --slurm, --aarch64, --list or none" >&2; exit 2 ;;
 esac
 
 install_packages() { # install_packages NAME...: of Debian
@@ -123,6 +128,27 @@ install_slurm() {
   mv $new $folder
 }
 
+# By lists of packages of their own: the machine's apt goes on knowing its own architecture alone.
+install_aarch64() {
+  local folder=build/aarch64-root new=build/aarch64-root.new package options
+  if [ -e $folder ]; then
+    echo "install-deps: the libraries for 64-bit ARM are in $folder"
+    return
+  fi
+  echo "install-deps: unpacking ${aarch64_packages[*]} into $folder"
+  rm -rf $new
+  mkdir -p $new/packages/lists/partial
+  options=(-qq -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root
+    -o "Dir::State::Lists=$PWD/$new/packages/lists" -o Dir::State::Status=/dev/null -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
+  apt-get "${options[@]}" update
+  (cd $new/packages && apt-get "${options[@]}" download "${aarch64_packages[@]}")
+  for package in $new/packages/*.deb; do
+    dpkg -x "$package" $new
+  done
+  rm -r $new/packages
+  mv $new $folder
+}
+
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
@@ -139,4 +165,7 @@ if $with_cuda; then
 fi
 if $with_slurm; then
   install_slurm
+fi
+if $with_aarch64; then
+  install_aarch64
 fi

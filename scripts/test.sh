@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/install-deps.sh || { echo "test.sh: installing failed; see above"; exit 1; }
+scripts/install-deps.sh --aarch64 || { echo "test.sh: installing failed; see above"; exit 1; }
 scripts/build.sh dlc-tests || exit 1
 
 filter=${1:-}

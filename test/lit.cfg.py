@@ -91,6 +91,15 @@ if lacking.returncode == 0 and "mpi" in config.available_features:
     config.available_features.add("network-namespaces")
 else:
     lit_config.note(f"network-namespaces: no {lacking.stderr.strip() or 'mpi'}, the test with links of its own is left out")
+# Modules for ARM are run by qemu.
+emulated = os.path.join(config.build_root, "aarch64", "bin", "dlc-run")
+config.substitutions.append(("%aarch64", f"qemu-aarch64-static -L /usr/aarch64-linux-gnu {emulated}"))
+if os.path.exists(emulated) and shutil.which("qemu-aarch64-static", path=config.environment["PATH"]):
+    config.available_features.add("aarch64")
+else:
+    lit_config.note("aarch64: no dlc-run for 64-bit ARM or no qemu, its tests are left out; scripts/install-deps.sh --aarch64 brings what they need")
+if "DLC_WHOLE" in os.environ:
+    config.available_features.add("whole")
 for feature, path in [("mnist", "data/mnist"), ("goldens", "goldens/nets")]:
     if os.path.isdir(os.path.join(config.reference_data, path)):
         config.available_features.add(feature)

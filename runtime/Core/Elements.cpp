@@ -9,6 +9,12 @@
 
 namespace dlc::runtime {
 
+#if defined(__aarch64__)
+using Half = __fp16; // GCC 12 has no other in C++ there
+#else
+using Half = _Float16;
+#endif
+
 template <typename T> static void put(T value, std::byte *out) {
   std::memcpy(out, &value, sizeof(T));
 }
@@ -46,7 +52,7 @@ void storeElement(dlc_dtype dtype, double value, std::byte *out) {
   case DLC_BF16:
     return put(toBfloat16(static_cast<float>(value)), out);
   case DLC_F16:
-    return put(static_cast<_Float16>(value), out);
+    return put(static_cast<Half>(value), out);
   case DLC_I32:
     return putInteger<int32_t>(value, out);
   case DLC_I64:
@@ -67,7 +73,7 @@ double loadElement(dlc_dtype dtype, const std::byte *in) {
   case DLC_BF16:
     return fromBfloat16(get<uint16_t>(in));
   case DLC_F16:
-    return static_cast<double>(get<_Float16>(in));
+    return static_cast<double>(get<Half>(in));
   case DLC_I32:
     return get<int32_t>(in);
   case DLC_I64:
@@ -98,7 +104,7 @@ void addElements(dlc_dtype dtype, const std::byte *from, std::byte *to, uint64_t
       return toBfloat16(fromBfloat16(a) + fromBfloat16(b));
     });
   case DLC_F16:
-    return addEach<_Float16>(from, to, count, sum);
+    return addEach<Half>(from, to, count, sum);
   default:
     return;
   }

@@ -80,7 +80,7 @@ std::map<Place, double> factorsOf(const std::string &module) {
 }
 
 struct Checker {
-  std::string work, flags, device;
+  std::string work, flags, device, runner;
   double factor, choices;
   bool wide;
   /// Of the module that is checked.
@@ -131,7 +131,7 @@ struct Checker {
   /// The goldens' rate is constant: in an epoch as long as this one a schedule stays where it
   /// begins.
   bool step(const std::string &module, int steps, Tensors &out) {
-    if (!run("dlc-run step " + module + " --entry train_step" +
+    if (!run(runner + " step " + module + " --entry train_step" +
              (device.empty() ? "" : " --device " + device) + " --inputs " + work +
              "/inputs.safetensors --parameters " + work + "/parameters.safetensors --save " + work +
              "/out.safetensors --epoch-steps 1000000000 --json --steps " + std::to_string(steps) +
@@ -358,7 +358,7 @@ int main(int argc, char **argv) {
   CLI::App app("compares dlc with reference values");
   std::string folder, work, operations, network, model, flags;
   double factor = 4, choices = 0;
-  std::string device;
+  std::string device, runner = "dlc-run";
   bool words = false, wide = false;
   app.add_option("folder", folder, "folder with ops/ and nets/")->required();
   app.add_option("--work", work, "folder for files made on the way")->required();
@@ -368,13 +368,14 @@ int main(int argc, char **argv) {
   app.add_flag("--words", words, "its inputs are words");
   app.add_flag("--wide", wide, "it computes in f64");
   app.add_option("--device", device, "that runs, such as simt; default: the module's");
+  app.add_option("--runner", runner, "what runs modules in place of dlc-run");
   app.add_option("--flags", flags, "more of dlc's flags");
   app.add_option("--factor", factor, "of the limit, where no algorithm errs more than sums");
   app.add_option("--choices", choices, "what other choices of ReLUs and maxima may cost");
   CLI11_PARSE(app, argc, argv);
 
   fs::create_directories(work);
-  dlc::test::Checker checker{work, flags, device, factor, choices, wide};
+  dlc::test::Checker checker{work, flags, device, runner, factor, choices, wide};
   std::vector<fs::path> files;
   if (!operations.empty())
     for (const fs::directory_entry &file : fs::directory_iterator(folder + "/ops"))

@@ -13,6 +13,8 @@ namespace dlc::runtime {
 static void pause() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb"); // yield does nothing there
 #endif
 }
 
