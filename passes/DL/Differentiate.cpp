@@ -115,6 +115,7 @@ private:
   Value scaled(Value loss);
   Value unscaled(Value gradient);
   void addGradient(VariableOp parameter, Value gradient, StringRef suffix = {});
+  void addOutputs();
   Value zeroGradient(VariableOp parameter);
 
   EntryOp entry;
@@ -124,6 +125,7 @@ private:
   /// The one value of each variable that the entry reads.
   llvm::DenseMap<StringAttr, Value> reads;
   CompositeNames composites;
+  SmallVector<EntryOutput> added; ///< results that the entry gets when all of a loss's are there
 };
 
 } // namespace
@@ -469,8 +471,14 @@ Value EntryGradients::unscaled(Value gradient) {
 }
 
 void EntryGradients::addGradient(VariableOp parameter, Value gradient, StringRef suffix) {
-  entry.addOutput(unscaled(gradient), ("gradient." + parameter.getSymName() + suffix).str(),
-                  program::ValueKind::Gradient, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  added.emplace_back(unscaled(gradient), ("gradient." + parameter.getSymName() + suffix).str(),
+                     program::ValueKind::Gradient);
+  added.back().attributes.append("dl.of", FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+}
+
+void EntryGradients::addOutputs() {
+  entry.addOutputs(added);
+  added.clear();
 }
 
 /// Batches whose gradients an update averages weigh each loss by a number of its own, and what all
@@ -490,9 +498,10 @@ LogicalResult EntryGradients::differentiateParts(SmallVectorImpl<UpdateAttr> &up
       if (!gradient)
         continue;
       addGradient(variable, gradient, ("#" + Twine(part + 1)).str());
-      entry.setResultAttr(entry.getNumResults() - 1, "dl.loss", builder.getI64IntegerAttr(part));
+      added.back().attributes.append("dl.loss", builder.getI64IntegerAttr(part));
       reached.insert(update);
     }
+    addOutputs();
   }
   llvm::erase_if(updates, [&](UpdateAttr update) { return reached.contains(update); });
   return success();
@@ -539,11 +548,12 @@ LogicalResult EntryGradients::differentiateLoss() {
     StringRef inputName = entry.getInputName(index);
     std::string name =
         (symbols.lookup(inputName) ? "gradient.input." : "gradient.") + inputName.str();
-    entry.addOutput(unscaled(inputGradient(sweep, cast<BlockArgument>(input), loss)), name,
-                    program::ValueKind::Gradient);
+    added.emplace_back(unscaled(inputGradient(sweep, cast<BlockArgument>(input), loss)), name,
+                       program::ValueKind::Gradient);
     if (Attribute axis = entry.getArgAttr(index, "dl.batch_axis"))
-      entry.setResultAttr(entry.getNumResults() - 1, "dl.batch_axis", axis);
+      added.back().attributes.append("dl.batch_axis", axis);
   }
+  addOutputs();
   return success();
 }
 

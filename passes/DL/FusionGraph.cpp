@@ -233,7 +233,7 @@ bool FusionGraph::tryMerge(Node producer, Node consumer, ArrayRef<Link> allowed)
     return false;
   bool swapped = members[producer].size() < members[consumer].size();
   Node kept = swapped ? consumer : producer, gone = swapped ? producer : consumer;
-  moveTogether(place[producer], place[consumer], kept, between);
+  moveTogether(place[producer], kept, between);
   for (Node node : members[gone])
     owner[node] = kept;
   members[kept].append(members[gone]);
@@ -243,11 +243,14 @@ bool FusionGraph::tryMerge(Node producer, Node consumer, ArrayRef<Link> allowed)
   return true;
 }
 
-/// Keeps every group behind those it depends on when the groups at `first` and `last` become
-/// `kept`: what the later one depends on goes before it, the rest behind.
-void FusionGraph::moveTogether(size_t first, size_t last, Node kept, const DenseSet<Node> &before) {
+/// Keeps every group behind those it depends on when the group at `first` and a later one become
+/// `kept`: what the later one depends on goes before it, the rest stays behind.
+void FusionGraph::moveTogether(size_t first, Node kept, const DenseSet<Node> &before) {
+  size_t last = first;
+  for (Node group : before)
+    last = std::max(last, place[group]);
   SmallVector<Node> moved, behind;
-  for (size_t i = first + 1; i < last; ++i)
+  for (size_t i = first + 1; i <= last; ++i)
     if (Node group = order[i]; place[group] == i) // else a place that a merge has left free
       (before.contains(group) ? moved : behind).push_back(group);
   moved.push_back(kept);

@@ -92,7 +92,7 @@ private:
   llvm::LogicalResult findBetween(Node producer, Node consumer, llvm::ArrayRef<Link> allowed,
                                   llvm::DenseSet<Node> &between) const;
   bool tryMerge(Node producer, Node consumer, llvm::ArrayRef<Link> allowed);
-  void moveTogether(size_t first, size_t last, Node kept, const llvm::DenseSet<Node> &before);
+  void moveTogether(size_t first, Node kept, const llvm::DenseSet<Node> &before);
   bool allUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
   bool allUsers(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> accepts) const;
   bool isIn(mlir::Operation *op, Node group) const;

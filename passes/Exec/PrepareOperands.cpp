@@ -5,7 +5,7 @@
 // it a prepared operand is a variable, or a result, like any other.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/Exec/Memory.h"
+#include "passes/Exec/Bytes.h"
 #include "passes/Exec/Passes.h"
 #include <map>
 
@@ -35,6 +35,7 @@ private:
   void prepareFor(ArrayRef<LaunchOp> launches);
   bool isWritten(const Extent &extent) const;
   VariableOp derive(LaunchOp launch, KernelOp kernel, StateOp operand);
+  void findComputed();
   Operation *lastWriter(const Extent &extent);
   void release();
   void addToPrepare(LaunchOp launch, KernelOp kernel, StateOp operand, VariableOp derived);
@@ -49,7 +50,11 @@ private:
   OpBuilder builder;
   SmallVector<Extent> written; ///< of the state, by programs that look for prepared operands
   std::map<Prepared, VariableOp> known;
-  ProgramOp program; ///< the one that prepares
+  ProgramOp program;                  ///< the one that prepares
+  SmallVector<Operation *> computing; ///< its records, without those that this pass adds
+  RegionHistory computed;             ///< what they write, by their numbers
+  VariableOp last;                    ///< of all variables, where the state ends
+  int64_t stateEnd = 0;
 };
 
 } // namespace
@@ -57,8 +62,10 @@ private:
 void Preparer::run() {
   SmallVector<LaunchOp> launches;
   for (auto each : module.getOps<ProgramOp>()) {
-    if (each.getKind() == program::EntryKind::Prepare)
+    if (each.getKind() == program::EntryKind::Prepare) {
       program = each;
+      findComputed();
+    }
     if (!program::usesModel(each.getKind()))
       continue;
     for (auto record : each.getBlock().getOps<RecordOp>()) {
@@ -70,6 +77,10 @@ void Preparer::run() {
       if (auto launch = dyn_cast<LaunchOp>(*record))
         launches.push_back(launch);
     }
+  }
+  for (auto variable : module.getOps<VariableOp>()) {
+    last = variable;
+    stateEnd = std::max<int64_t>(stateEnd, alignUp(variable.getOffset() + variable.getBytes()));
   }
   for (LaunchOp launch : launches)
     prepare(launch);
@@ -115,12 +126,6 @@ VariableOp Preparer::derive(LaunchOp launch, KernelOp kernel, StateOp operand) {
       known[{extent.offset, extent.bytes, kernel.getPreparationAttr().getForm().getValue()}];
   if (derived)
     return derived;
-  VariableOp last;
-  int64_t end = 0;
-  for (auto variable : module.getOps<VariableOp>()) {
-    last = variable;
-    end = std::max<int64_t>(end, alignUp(variable.getOffset() + variable.getBytes()));
-  }
   builder.setInsertionPointAfter(last);
   const int64_t bytes = kernel.getWorkspace();
   auto type = RankedTensorType::get({bytes}, builder.getIntegerType(8, /*isSigned=*/false));
@@ -128,9 +133,11 @@ VariableOp Preparer::derive(LaunchOp launch, KernelOp kernel, StateOp operand) {
       program::InitialiserAttr::get(builder.getContext(), program::InitialiserKind::Constant, 0.0);
   derived =
       VariableOp::create(builder, operand.getLoc(), (operand.getVariable() + ".prepared").str(),
-                         type, program::Role::Derived, zero, FlatSymbolRefAttr(), end, bytes);
+                         type, program::Role::Derived, zero, FlatSymbolRefAttr(), stateEnd, bytes);
   // Another form of the same variable gets another name.
   symbols.insert(derived);
+  last = derived;
+  stateEnd = alignUp(stateEnd + bytes);
   addToPrepare(launch, kernel, operand, derived);
   return derived;
 }
@@ -159,17 +166,29 @@ Value Preparer::createEmpty(Location loc) {
   return AllocOp::create(builder, loc, BufferType::get(builder.getContext(), 0), IntegerAttr());
 }
 
-/// Of the records that prepare; null if the operand is no result of theirs.
-Operation *Preparer::lastWriter(const Extent &extent) {
-  Operation *last = nullptr;
-  for (auto record : getProgram().getBlock().getOps<RecordOp>()) {
+/// What this pass adds writes nothing that it looks for: only derived variables of its own.
+void Preparer::findComputed() {
+  for (auto record : program.getBlock().getOps<RecordOp>()) {
     SmallVector<BufferAccess> accesses;
     record.getAccesses(accesses);
     for (const BufferAccess &access : accesses)
-      if (access.writes && getExtent(access.buffer).overlaps(extent))
-        last = record;
+      if (Extent extent = getExtent(access.buffer); access.writes)
+        computed[extent.getRegion()].touch(computing.size(), {extent.offset, extent.end()},
+                                           /*writes=*/true, [](unsigned) {});
+    computing.push_back(record);
   }
-  return last;
+}
+
+/// Of the records that prepare; null if the operand is no result of theirs.
+Operation *Preparer::lastWriter(const Extent &extent) {
+  Operation *writer = nullptr;
+  unsigned latest = 0;
+  computed[extent.getRegion()].touch(computing.size(), {extent.offset, extent.end()},
+                                     /*writes=*/false, [&](unsigned number) {
+                                       latest = std::max(latest, number);
+                                       writer = computing[latest];
+                                     });
+  return writer;
 }
 
 /// Directly behind what computes the operand, which may then be needed no longer.

@@ -6,6 +6,14 @@
 
 namespace dlc::dl {
 class ReturnOp;
+
+/// A result that an entry gets.
+struct EntryOutput {
+  EntryOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind);
+
+  mlir::Value value;
+  mlir::NamedAttrList attributes; ///< dl.name, dl.kind, and what the maker adds
+};
 } // namespace dlc::dl
 
 #define GET_OP_CLASSES

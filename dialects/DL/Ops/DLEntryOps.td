@@ -64,8 +64,9 @@ def DL_EntryOp : DL_Op<"entry", [
     ::llvm::StringRef getOutputName(unsigned index);
     program::ValueKind getOutputKind(unsigned index);
     /// Adds a result at the end: extends the type, the attributes and the terminator.
-    void addOutput(::mlir::Value value, ::llvm::StringRef name, program::ValueKind kind,
-                   ::mlir::FlatSymbolRefAttr of = {});
+    void addOutput(::mlir::Value value, ::llvm::StringRef name, program::ValueKind kind);
+    /// The same for several at once, which takes no longer than one: the type is made anew.
+    void addOutputs(::llvm::ArrayRef<EntryOutput> added);
     /// Removes the results whose bit is set from the type, the attributes and the terminator.
     void eraseOutputs(const ::llvm::BitVector &indices);
   }];

@@ -119,19 +119,29 @@ program::ValueKind EntryOp::getOutputKind(unsigned index) {
   return kind ? kind.getValue() : program::ValueKind::Result;
 }
 
-void EntryOp::addOutput(Value value, StringRef name, program::ValueKind kind,
-                        FlatSymbolRefAttr of) {
-  Builder builder(getContext());
-  SmallVector<NamedAttribute> attributes{
-      builder.getNamedAttr("dl.name", builder.getStringAttr(name)),
-      builder.getNamedAttr("dl.kind", program::ValueKindAttr::get(getContext(), kind))};
-  if (of)
-    attributes.push_back(builder.getNamedAttr("dl.of", of));
+EntryOutput::EntryOutput(Value value, StringRef name, program::ValueKind kind) : value(value) {
+  MLIRContext *context = value.getContext();
+  attributes.append("dl.name", StringAttr::get(context, name));
+  attributes.append("dl.kind", program::ValueKindAttr::get(context, kind));
+}
+
+void EntryOp::addOutput(Value value, StringRef name, program::ValueKind kind) {
+  addOutputs(EntryOutput(value, name, kind));
+}
+
+void EntryOp::addOutputs(ArrayRef<EntryOutput> added) {
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (const EntryOutput &output : added) {
+    values.push_back(output.value);
+    attributes.push_back(output.attributes.getDictionary(getContext()));
+  }
+  const SmallVector<unsigned> behindAll(added.size(), getNumResults());
   LogicalResult inserted =
-      insertResult(getNumResults(), value.getType(), builder.getDictionaryAttr(attributes));
-  assert(succeeded(inserted) && "an entry's type accepts any result");
+      insertResults(behindAll, llvm::to_vector(ValueRange(values).getTypes()), attributes);
+  assert(succeeded(inserted) && "an entry's type accepts any results");
   (void)inserted;
-  getReturn().getOutputsMutable().append(value);
+  getReturn().getOutputsMutable().append(values);
 }
 
 void EntryOp::eraseOutputs(const llvm::BitVector &indices) {
