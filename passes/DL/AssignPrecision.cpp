@@ -205,6 +205,9 @@ void EntryPrecision::visit(Operation *op) {
     return compute(op, operands, asked ? asked : narrow);
   if (precision == Precision::Wide)
     return compute(op, operands, single);
+  // Its own weights are f32's.
+  if (precision == Precision::Rounded)
+    return computeRounded(op, operands, elementOf(op->getOperand(0)));
   Type widest = widestOf(operands);
   if (addsBias(op))
     widest = isHalf(elementOf(op->getOperand(0))) ? elementOf(op->getOperand(0))
@@ -212,10 +215,11 @@ void EntryPrecision::visit(Operation *op) {
   if (!widest)
     return;
   const bool isRounded =
-      isHalf(widest) && isa<ElementwiseOp>(op) && llvm::any_of(operands, [&](OpOperand *operand) {
+      isHalf(widest) && isa<ElementwiseOp>(op) && !isa<SelectOp>(op) &&
+      llvm::any_of(operands, [&](OpOperand *operand) {
         return elementOf(operand->get()) != widest && !isExactIn(operand->get(), widest);
       });
-  if (precision == Precision::Rounded || (isRounded && !isa<SelectOp>(op)))
+  if (isRounded)
     return computeRounded(op, operands, widest);
   compute(op, operands, widest);
 }

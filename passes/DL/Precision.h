@@ -15,7 +15,7 @@ namespace dlc::dl {
 enum class Precision {
   Narrow,  ///< operands and results of 16 bits
   Wide,    ///< operands and results of f32
-  Rounded, ///< computed in f32, the result rounded once to the type of its widest operand
+  Rounded, ///< computed in f32, the result rounded once to the type of its first operand
   Widest,  ///< operands and results of the type of its widest operand
 };
 

@@ -1,6 +1,7 @@
 // RUN: dlc-opt --dl-assign-precision %s | FileCheck %s
 
 dl.variable @w : tensor<5x3xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @s : tensor<5xf32> role<parameter> init(#program.init<constant, 1.0, 0.0>)
 dl.variable @b : tensor<5xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
 
 // A product takes and gives 16 bits, and so does what is chosen of it; a bias is added in f32 and rounded once. The loss is f32's.
@@ -55,13 +56,14 @@ dl.entry @numbers(%x: tensor<4x3xf32>, %v: tensor<3x3xf32>) -> (tensor<4x3xf32>)
 // A batch norm takes 16 bits and gives them, its statistics are f32's, as the variables that keep them.
 // CHECK-LABEL: dl.entry @norm
 // CHECK: %[[X:.*]] = dl.cast %{{.*}} : tensor<4x5xbf16> to tensor<4x5xf32>
-// CHECK: %[[Y:.*]], %[[MEAN:.*]], %{{.*}} = dl.batch_norm %[[X]] epsilon = {{.*}} : tensor<4x5xf32>
+// CHECK: %[[Y:.*]], %[[MEAN:.*]], %{{.*}} = dl.batch_norm %[[X]] scale(%{{.*}} : tensor<5xf32>) bias(%{{.*}} : tensor<5xf32>) epsilon
 // CHECK: %[[NARROW:.*]] = dl.cast %[[Y]] : tensor<4x5xf32> to tensor<4x5xbf16>
 // CHECK: dl.relu %[[NARROW]] : tensor<4x5xbf16>
 // CHECK: dl.assign @b, %[[MEAN]] : tensor<5xf32>
 dl.entry @norm(%x: tensor<4x3xf32>, %v: tensor<3x5xf32>) -> (tensor<4x5xf32>) attributes {dl.precision = bf16, kind = #program.entry<train>} {
+  %s = dl.read @s : tensor<5xf32>
   %c = dl.matmul %x, %v : tensor<4x3xf32>, tensor<3x5xf32>
-  %y, %mean, %variance = dl.batch_norm %c epsilon = 1.0e-5 : tensor<4x5xf32>
+  %y, %mean, %variance = dl.batch_norm %c scale(%s : tensor<5xf32>) bias(%s : tensor<5xf32>) epsilon = 1.0e-5 : tensor<4x5xf32>
   %r = dl.relu %y : tensor<4x5xf32>
   dl.assign @b, %mean : tensor<5xf32>
   dl.return %r : tensor<4x5xf32>
