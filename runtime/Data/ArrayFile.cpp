@@ -127,14 +127,15 @@ Result<StoredArray> parseNpy(Bytes content, std::string name, const std::string 
 /// A zip archive, closed at the end of its scope.
 class ZipReader {
 public:
-  static Result<ZipReader> open(const std::string &path) {
+  /// Of a file of so many bytes.
+  static Result<ZipReader> open(const std::string &path, uint64_t bytes) {
     unzFile file = unzOpen64(path.c_str());
     if (!file)
       return damaged(path, ": damaged zip archive: it has no list of its files");
-    return ZipReader(path, file);
+    return ZipReader(path, file, bytes);
   }
   ZipReader(ZipReader &&other) noexcept
-      : path(other.path), file(std::exchange(other.file, nullptr)) {}
+      : path(other.path), file(std::exchange(other.file, nullptr)), unread(other.unread) {}
   ZipReader &operator=(ZipReader &&) = delete;
   ~ZipReader() {
     if (file)
@@ -167,10 +168,12 @@ public:
     unz_file_info64 info;
     if (unzGetCurrentFileInfo64(file, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
       return failed();
-    // DEFLATE makes of a byte no more than 1,032: a damaged size must not ask for all memory.
+    // DEFLATE makes of a byte no more than 1,032, and no two files are of the same bytes: damaged
+    // sizes must not ask for all memory.
     constexpr uint64_t bestRatio = 1032;
-    if (info.uncompressed_size / bestRatio > info.compressed_size)
+    if (info.compressed_size > unread || info.uncompressed_size / bestRatio > info.compressed_size)
       return failed();
+    unread -= info.compressed_size;
     std::vector<std::byte> content;
     DLC_TRY(reserveRoom(content, info.uncompressed_size).in(path));
     content.resize(info.uncompressed_size);
@@ -189,20 +192,23 @@ public:
   }
 
 private:
-  ZipReader(const std::string &path, unzFile file) : path(path), file(file) {}
+  ZipReader(const std::string &path, unzFile file, uint64_t bytes)
+      : path(path), file(file), unread(bytes) {}
   Status failed() const { return damaged(path, ": damaged zip archive"); }
 
   const std::string &path;
   unzFile file;
+  uint64_t unread; ///< bytes of the archive
   bool begun = false;
 };
 
 using Wanted = std::function<bool(std::string_view)>;
 
-Result<std::vector<StoredArray>> readNpz(const std::string &path, const Wanted &wanted) {
+Result<std::vector<StoredArray>> readNpz(const std::string &path, uint64_t bytes,
+                                         const Wanted &wanted) {
   constexpr std::string_view ending = ".npy";
   std::vector<StoredArray> arrays;
-  DLC_TRY_ASSIGN(reader, ZipReader::open(path));
+  DLC_TRY_ASSIGN(reader, ZipReader::open(path, bytes));
   while (true) {
     DLC_TRY_ASSIGN(more, reader.next());
     if (!more)
@@ -247,7 +253,7 @@ Result<std::vector<StoredArray>> readArrays(const std::string &path, const Wante
   DLC_TRY(file.readAt(0, std::as_writable_bytes(head)));
   const std::string_view begin(head.data(), head.size());
   if (begin.starts_with(zipMagic))
-    return readNpz(path, wanted);
+    return readNpz(path, file.size(), wanted);
   const std::string_view kind = fileKind(file);
   if (begin != npyMagic && kind == safetensorsKind)
     return readSafetensors(path, wanted);

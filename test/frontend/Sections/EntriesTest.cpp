@@ -496,9 +496,8 @@ train M {
     ASSERT_TRUE(entry);
     EXPECT_TRUE(entry->getAttrOfType<mlir::TypeAttr>("dl.precision").getValue().isBF16());
     EXPECT_EQ(entry->hasAttr("dl.loss_scale"), entry == train);
-    EXPECT_THAT(precisions(entry),
-                ElementsAre("constant f32", "broadcast f32", "multiply f32", "matmul f16",
-                            "relu f32"));
+    EXPECT_THAT(precisions(entry), ElementsAre("constant f32", "broadcast f32", "multiply f32",
+                                               "matmul f16", "relu f32"));
   }
   EXPECT_EQ(train->getAttrOfType<mlir::FloatAttr>("dl.loss_scale").getValueAsDouble(), 512);
 

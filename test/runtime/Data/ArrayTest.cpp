@@ -5,11 +5,13 @@
 #include "test/lib/SmallModel/SmallModel.h"
 #include "test/runtime/Data/Inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <minizip/zip.h>
+#include <sys/resource.h>
 
 using namespace dlc::runtime;
 using namespace dlc::test;
@@ -215,6 +217,28 @@ TEST_F(Arrays, SurviveDamagedNpz) {
   EXPECT_EQ(readAll(folder.path("text.npz")).status().message(),
             folder.path("text.npz") + ": is text, expected arrays: numpy.savez and "
                                       "safetensors.torch.save_file write them");
+}
+
+// Sizes that an archive claims beyond its own are not asked memory for.
+TEST_F(Arrays, BoundDamagedNpz) {
+  writeNpz(path, {{"a.npy", npy(headerOf("<f4", "(2,)"), elements<float>({1, 2}))}}, 6);
+  std::vector<std::byte> content = readFile(path);
+  const auto listed = bytesOf("PK\1\2");
+  auto entry = std::ranges::search(content, listed).begin();
+  ASSERT_NE(entry, content.end());
+  constexpr ptrdiff_t compressedPlace = 20, sizePlace = 24;
+  const uint32_t compressed = 0x7fffffff, size = 0xf0000000;
+  std::memcpy(&*(entry + compressedPlace), &compressed, sizeof(compressed));
+  std::memcpy(&*(entry + sizePlace), &size, sizeof(size));
+  writeFile(path, content);
+  auto mostMemory = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss; // KiB
+  };
+  const long before = mostMemory();
+  EXPECT_EQ(readAll(path).status().message(), path + ": damaged zip archive");
+  EXPECT_LT(mostMemory() - before, 1 << 20);
 }
 
 void writeSafetensors(const std::string &path, const std::vector<StoredArray> &arrays) {
