@@ -31,8 +31,9 @@ public:
 /// The most bytes of patches that a phase in front packs whole.
 static const int64_t mostPatches = 1 << 28;
 
-/// Those of which the patches are packed whole: while tasks repeat to gather them.
-static SmallVector<Candidate> explicitCandidates(GemmProblem product, const CpuTarget &target) {
+/// Those whose patches a phase in front packs whole, where tasks would gather the same again.
+static SmallVector<Candidate> explicitCandidates(const ConvolutionProblem &p, GemmProblem product,
+                                                 const CpuTarget &target) {
   if (product.batch * product.k * product.n * product.element.bytes() > mostPatches)
     return {};
   product.weights = Operand::B;
@@ -40,9 +41,12 @@ static SmallVector<Candidate> explicitCandidates(GemmProblem product, const CpuT
   llvm::erase_if(all, [](const Candidate &one) {
     return GemmSchedule::fromJSON(one.parameters).packed != Operand::B;
   });
-  // An image is another one each time.
-  for (Candidate &one : all)
+  const int64_t image = p.batch * p.inChannels * p.input[0] * p.input[1] * p.input[2];
+  for (Candidate &one : all) {
+    // An image is another one each time. Its pixels stay in a cache from tap to tap.
     one.preparation = std::nullopt;
+    one.phases.front().sideBytes = p.storedBytes * image + one.workspaceBytes;
+  }
   return all;
 }
 
@@ -58,7 +62,7 @@ SmallVector<Candidate> PatchesGenerator::candidates(const KernelSpec &spec,
     return {};
   SmallVector<Candidate> all = gemmCandidates(product, target);
   if (p->direction == Direction::Forward)
-    llvm::append_range(all, explicitCandidates(product, target));
+    llvm::append_range(all, explicitCandidates(*p, product, target));
   const MachineModel machine(target, p->elementBytes);
   // Direct's estimates are a tenth above the clock of such layers, and are what these stand beside.
   const double above = 1.1;
