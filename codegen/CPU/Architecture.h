@@ -12,7 +12,7 @@
 
 namespace dlc::codegen {
 
-/// Names of features, by LLVM's names.
+/// Features by LLVM's names; true: there.
 using CpuFeatures = llvm::StringMap<bool>;
 
 class Architecture {
