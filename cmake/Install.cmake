@@ -9,8 +9,7 @@ function(dlc_install_tool tool component purpose)
   set(pages man/man1/${tool}.1.gz bash-completion/completions/${tool} zsh/vendor-completions/_${tool} fish/vendor_completions.d/${tool}.fish)
   list(TRANSFORM pages PREPEND ${CMAKE_BINARY_DIR}/share/ OUTPUT_VARIABLE files)
   add_custom_command(OUTPUT ${files} DEPENDS ${tool} ${script} VERBATIM
-    COMMAND ${DLC_PYTHON} ${script} $<TARGET_FILE:${tool}> ${PROJECT_VERSION} ${purpose} ${CMAKE_BINARY_DIR}
-            ${CMAKE_CROSSCOMPILING_EMULATOR})
+    COMMAND ${DLC_PYTHON} ${script} $<TARGET_FILE:${tool}> ${PROJECT_VERSION} ${purpose} ${CMAKE_BINARY_DIR})
   add_custom_target(${tool}-pages ALL DEPENDS ${files})
   add_dependencies(all-tools ${tool}-pages)
   install(TARGETS ${tool} RUNTIME COMPONENT ${component})

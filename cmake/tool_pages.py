@@ -2,10 +2,9 @@
 """Makes the manual page of a tool, and its completion for bash, zsh and fish, from what the tool says of itself: its help and that of
 its commands, and, of a flag that takes one of a few words, what it says of a wrong one.
 
-usage: tool_pages.py TOOL VERSION PURPOSE OUT [EMULATOR...]
+usage: tool_pages.py TOOL VERSION PURPOSE OUT
     PURPOSE is what the tool does, in a line without a full stop. Into OUT go share/man/man1/TOOL.1.gz,
     share/bash-completion/completions/TOOL, share/zsh/vendor-completions/_TOOL and share/fish/vendor_completions.d/TOOL.fish.
-    EMULATOR is what runs the tool where it is for another machine.
 """
 import dataclasses
 import gzip
@@ -61,11 +60,8 @@ def read_flag(left, text):
     return Flag(names.split(","), value, text)
 
 
-EMULATOR = sys.argv[5:]
-
-
 def print_help(tool, name, flag):
-    return subprocess.run([*EMULATOR, tool, *name.split(), flag], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([tool, *name.split(), flag], check=True, capture_output=True, text=True).stdout
 
 
 def read_help(tool, name):
@@ -102,7 +98,7 @@ def find_words(tool, command, flag, known):
     key = flag.names[-1], flag.value, flag.text
     if key not in known:
         equals = "=" if flag.names[-1].startswith("--") else ""
-        answer = subprocess.run([*EMULATOR, tool, *command.name.split(), f"{flag.names[-1]}{equals}?", "?"], capture_output=True, text=True).stderr
+        answer = subprocess.run([tool, *command.name.split(), f"{flag.names[-1]}{equals}?", "?"], capture_output=True, text=True).stderr
         expected = re.search(r"found '\?', expected (?:one of )?([\w-]+(?:, [\w-]+)*)$", answer, re.M)
         known[key] = expected[1].split(", ") if expected else []
     return known[key]
@@ -344,7 +340,7 @@ def fish_completion(tool, commands):
 
 
 def main():
-    program, version, purpose, out = sys.argv[1:5]
+    program, version, purpose, out = sys.argv[1:]
     tool, commands = os.path.basename(program), read_tool(program)
     pages = {f"man/man1/{tool}.1.gz": manual_page(tool, version, purpose, commands),
              f"bash-completion/completions/{tool}": bash_completion(tool, commands),
