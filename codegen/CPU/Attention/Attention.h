@@ -18,6 +18,7 @@
 
 #include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/ScheduleFields.h"
 #include "dialects/DL/Facts/AttentionForm.h"
 
 namespace dlc::codegen {
@@ -28,9 +29,13 @@ struct AttentionSchedule {
   int64_t keyBlock = 1;          ///< keys at a time, a multiple of the tile's columns
   bool split = false;            ///< backward: two phases of more tasks
 
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static AttentionSchedule fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("attention ", s.rows);
+    f("x", s.vectors);
+    f(" block ", s.queryBlock);
+    f("x", s.keyBlock);
+    f(" split", s.split);
+  }
 };
 
 /// Sizes that follow from form and schedule, in elements.

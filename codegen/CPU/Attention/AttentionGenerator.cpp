@@ -12,23 +12,6 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-std::string AttentionSchedule::text() const {
-  std::string text;
-  llvm::raw_string_ostream(text) << "attention " << rows << "x" << vectors << " block "
-                                 << queryBlock << "x" << keyBlock << (split ? " split" : "");
-  return text;
-}
-
-llvm::json::Value AttentionSchedule::toJSON() const {
-  return llvm::json::Array{rows, vectors, queryBlock, keyBlock, split};
-}
-
-AttentionSchedule AttentionSchedule::fromJSON(const llvm::json::Value &value) {
-  const llvm::json::Array &list = *value.getAsArray();
-  auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {number(0), number(1), number(2), number(3), *list[4].getAsBoolean()};
-}
-
 //===------------------------------------------------------------------------------------------===//
 // Schedule
 //===------------------------------------------------------------------------------------------===//
@@ -119,7 +102,7 @@ SmallVector<Candidate> AttentionGenerator::candidates(const KernelSpec &spec,
   AttentionSchedule schedule = chooseSchedule(form, target, backward);
   AttentionPlan plan(spec.anchorOp(), schedule, target.vectorBytes / 4);
   Candidate candidate;
-  candidate.schedule = schedule.text();
+  candidate.schedule = textOf(schedule);
   const uint64_t scratch = backward ? attentionBackwardScratch(plan) : attentionScratch(plan);
   if (!backward)
     candidate.phases = {{uint64_t(form.heads * plan.queryBlocks()), scratch}};
@@ -132,14 +115,14 @@ SmallVector<Candidate> AttentionGenerator::candidates(const KernelSpec &spec,
   candidate.inPlace = false;
   candidate.cost =
       workSeconds(spec, form, schedule, target, backward) + trafficSeconds(spec, candidate, target);
-  candidate.parameters = schedule.toJSON();
+  candidate.parameters = numbersOf(schedule);
   return {candidate};
 }
 
 LogicalResult AttentionGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                        const CpuTarget &target, StringRef symbol,
                                        ModuleOp module) const {
-  AttentionPlan plan(spec.anchorOp(), AttentionSchedule::fromJSON(candidate.parameters),
+  AttentionPlan plan(spec.anchorOp(), scheduleOf<AttentionSchedule>(candidate.parameters),
                      target.vectorBytes / 4);
   if (isa<dl::AttentionBackwardOp>(spec.anchorOp()))
     return emitAttentionBackward(spec, candidate, target, symbol, module, plan);

@@ -315,8 +315,8 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
   if (!plan.fitsTables())
     return std::nullopt;
   Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
+  candidate.schedule = textOf(schedule);
+  candidate.parameters = numbersOf(schedule);
   uint64_t scratch = plan.stageElements() + plan.sourceElements() + plan.packingElements() +
                      plan.accumulatorElements();
   if (!schedule.packsInTask) {
@@ -972,7 +972,7 @@ void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel
 LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
-  DataPlan plan(problem, DataSchedule::fromJSON(candidate.parameters),
+  DataPlan plan(problem, scheduleOf<DataSchedule>(candidate.parameters),
                 Element::of(spec).lanes(target));
   MicroTile micro;
   for (int64_t m = 0; m < plan.boxSize(); ++m)

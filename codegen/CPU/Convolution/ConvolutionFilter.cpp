@@ -188,8 +188,8 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &prob
   if (!plan.fitsTables())
     return std::nullopt;
   Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
+  candidate.schedule = textOf(schedule);
+  candidate.parameters = numbersOf(schedule);
   int64_t tasks = schedule.splits * problem.groups * plan.panelChunks() * plan.chunks();
   candidate.phases.push_back(
       {uint64_t(tasks), uint64_t(problem.elementBytes * plan.reduceElements())});
@@ -587,7 +587,7 @@ void FilterPhase::writeElements(const Lanes &lanes, Value channel, Value count) 
 LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                              const CpuTarget &target, StringRef symbol,
                                              ModuleOp module, const ConvolutionProblem &problem) {
-  FilterPlan plan(problem, FilterSchedule::fromJSON(candidate.parameters),
+  FilterPlan plan(problem, scheduleOf<FilterSchedule>(candidate.parameters),
                   Element::of(spec).lanes(target));
   const FilterSchedule &s = plan.schedule;
   MicroTile micro;

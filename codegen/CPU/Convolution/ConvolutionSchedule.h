@@ -8,6 +8,7 @@
 
 #include "codegen/CPU/Convolution/ConvolutionGeometry.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/ScheduleFields.h"
 
 namespace dlc::codegen {
 
@@ -28,9 +29,18 @@ struct DataSchedule {
   bool packsInTask = false;
   const MicroKernel *kernel = &fmaKernel();
 
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static DataSchedule fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("convolution tile ", s.boxRows);
+    f("x", s.boxCols);
+    f("x", s.vectors);
+    f(" channels ", s.channelBlock);
+    f(" task ", s.bandRows);
+    f("x", s.bandCols);
+    f("x", s.panels);
+    f(" in place", s.inPlace);
+    f(" packed by tasks", s.packsInTask);
+    f(s.kernel);
+  }
 };
 
 /// Backward filter. A register tile is a box of (channel, r, s) taps times `vectors` vectors of
@@ -54,9 +64,20 @@ struct FilterSchedule {
   int64_t images(const ConvolutionProblem &problem) const { return kernel->steps(problem.batch); }
   bool readsGradient() const { return inPlace || gradientInPlace; } ///< where it lies
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static FilterSchedule fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("convolution filter tile ", s.boxChannels);
+    f("x", s.boxRows);
+    f("x", s.boxCols);
+    f("x", s.vectors);
+    f(" band ", s.bandRows);
+    f("x", s.bandCols);
+    f(" task ", s.channels);
+    f("x", s.panels);
+    f(" splits ", s.splits);
+    f(" in place", s.inPlace);
+    f(" gradient in place", s.gradientInPlace);
+    f(s.kernel);
+  }
 };
 
 /// A few schedules, by register tiles of different widths, the fastest first. `severalRows`:

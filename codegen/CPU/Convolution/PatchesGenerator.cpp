@@ -39,7 +39,7 @@ static SmallVector<Candidate> explicitCandidates(const ConvolutionProblem &p, Ge
   product.weights = Operand::B;
   SmallVector<Candidate> all = gemmCandidates(product, target);
   llvm::erase_if(all, [](const Candidate &one) {
-    return GemmSchedule::fromJSON(one.parameters).packed != Operand::B;
+    return scheduleOf<GemmSchedule>(one.parameters).packed != Operand::B;
   });
   const int64_t image = p.batch * p.inChannels * p.input[0] * p.input[1] * p.input[2];
   for (Candidate &one : all) {

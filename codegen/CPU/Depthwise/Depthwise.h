@@ -13,6 +13,7 @@
 #define DLC_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H
 
 #include "codegen/CPU/Convolution/Convolution.h"
+#include "codegen/CPU/ScheduleFields.h"
 
 namespace dlc::codegen {
 
@@ -49,9 +50,12 @@ struct DepthwiseSchedule {
   int64_t units = 1;    ///< of one task: vectors of channels of one image
   int64_t splits = 1;   ///< parts of the batch, for the filter's gradient
 
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static DepthwiseSchedule fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("depthwise rows ", s.tileRows);
+    f(" band ", s.bandRows);
+    f(" task ", s.units);
+    f(" splits ", s.splits);
+  }
 };
 
 /// One phase of `tasks` with a scratch of as many elements.

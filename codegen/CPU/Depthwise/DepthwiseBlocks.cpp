@@ -199,7 +199,7 @@ SmallVector<Value> BlockPhase::computeTile(const PhaseDimension &rows, const Pha
 LogicalResult codegen::emitDepthwiseBlocks(const KernelSpec &spec, const Candidate &candidate,
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
-  const BlockPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
+  const BlockPlan plan(problem, scheduleOf<DepthwiseSchedule>(candidate.parameters),
                        Element::of(spec).lanes(target));
   BlockPhase phase(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   phase.run();

@@ -280,7 +280,7 @@ void DataPhase::writeRow(ArrayRef<Value> phases, const Band &band, Value row, Va
 LogicalResult codegen::emitDepthwiseData(const KernelSpec &spec, const Candidate &candidate,
                                          const CpuTarget &target, StringRef symbol, ModuleOp module,
                                          const ConvolutionProblem &problem) {
-  const DataPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
+  const DataPlan plan(problem, scheduleOf<DepthwiseSchedule>(candidate.parameters),
                       Element::of(spec).lanes(target));
   DataPhase rows(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   rows.run();

@@ -205,7 +205,7 @@ void FilterPhase::addParts() {
 LogicalResult codegen::emitDepthwiseFilter(const KernelSpec &spec, const Candidate &candidate,
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
-  const FilterPlan plan(problem, DepthwiseSchedule::fromJSON(candidate.parameters),
+  const FilterPlan plan(problem, scheduleOf<DepthwiseSchedule>(candidate.parameters),
                         Element::of(spec).lanes(target));
   FilterPhase reduction(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   reduction.reduce();

@@ -30,8 +30,8 @@ Candidate codegen::depthwiseCandidate(const DepthwiseSchedule &schedule, int64_t
                                       int64_t scratchElements, double cycles,
                                       const MachineModel &machine) {
   Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
+  candidate.schedule = textOf(schedule);
+  candidate.parameters = numbersOf(schedule);
   candidate.phases.push_back({uint64_t(tasks), uint64_t(machine.elementBytes * scratchElements)});
   candidate.cost = tileSeconds(cycles, machine);
   return candidate;
@@ -76,22 +76,6 @@ void DepthwisePlane::clear(PackEmitter &e, Value target) const {
 double codegen::copyCycles(const DepthwisePlane &plane, int64_t lanes) {
   const double perVector = plane.remainders == 1 ? 2 : 4, perRow = 3;
   return double(plane.remainders * plane.rows) * (perRow + perVector * double(plane.pitch / lanes));
-}
-
-std::string DepthwiseSchedule::text() const {
-  std::string text;
-  llvm::raw_string_ostream(text) << "depthwise rows " << tileRows << " band " << bandRows
-                                 << " task " << units << " splits " << splits;
-  return text;
-}
-llvm::json::Value DepthwiseSchedule::toJSON() const {
-  return llvm::json::Object{
-      {"tile_rows", tileRows}, {"band_rows", bandRows}, {"units", units}, {"splits", splits}};
-}
-DepthwiseSchedule DepthwiseSchedule::fromJSON(const llvm::json::Value &value) {
-  const llvm::json::Object &object = *value.getAsObject();
-  auto number = [&](StringRef key) { return *object.getInteger(key); };
-  return {number("tile_rows"), number("band_rows"), number("units"), number("splits")};
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -132,34 +132,6 @@ WalkPlan WalkPlan::get(ArrayRef<int64_t> space, double weight, const CpuTarget &
   return plan;
 }
 
-std::string WalkPlan::text() const {
-  std::string result;
-  llvm::raw_string_ostream stream(result);
-  llvm::interleave(space, stream, "x");
-  stream << " rows " << rows << " chunk " << chunk << " width " << width << " unroll " << unroll;
-  return result;
-}
-
-llvm::json::Value WalkPlan::toJSON() const {
-  return llvm::json::Object{{"space", llvm::json::Array(space)},
-                            {"rows", rows},
-                            {"chunk", chunk},
-                            {"width", width},
-                            {"unroll", unroll}};
-}
-
-WalkPlan WalkPlan::fromJSON(const llvm::json::Value &value) {
-  const llvm::json::Object &object = *value.getAsObject();
-  WalkPlan plan;
-  for (const llvm::json::Value &extent : *object.getArray("space"))
-    plan.space.push_back(*extent.getAsInteger());
-  plan.rows = *object.getInteger("rows");
-  plan.chunk = *object.getInteger("chunk");
-  plan.width = *object.getInteger("width");
-  plan.unroll = *object.getInteger("unroll");
-  return plan;
-}
-
 //===------------------------------------------------------------------------------------------===//
 // Walks
 //===------------------------------------------------------------------------------------------===//

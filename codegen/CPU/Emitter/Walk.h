@@ -8,6 +8,7 @@
 #define DLC_CODEGEN_CPU_EMITTER_WALK_H
 
 #include "codegen/CPU/Emitter/CodeEmitter.h"
+#include "codegen/CPU/ScheduleFields.h"
 
 namespace dlc::codegen {
 
@@ -28,9 +29,13 @@ struct WalkPlan {
   int64_t outer() const { return product(llvm::ArrayRef<int64_t>(space).drop_back()); }
   int64_t chunks() const { return (inner() + chunk - 1) / chunk; }
   uint64_t tasks() const { return (outer() + rows - 1) / rows * chunks(); }
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static WalkPlan fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f(s.space);
+    f(" rows ", s.rows);
+    f(" chunk ", s.chunk);
+    f(" width ", s.width);
+    f(" unroll ", s.unroll);
+  }
 };
 
 /// Work of one element of an op, in simple operations.

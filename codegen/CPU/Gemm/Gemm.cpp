@@ -384,7 +384,7 @@ void GemmPhase::addParts() {
 LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candidate,
                                 const CpuTarget &target, StringRef symbol, ModuleOp module,
                                 GemmProblem problem) {
-  GemmSchedule schedule = GemmSchedule::fromJSON(candidate.parameters);
+  GemmSchedule schedule = scheduleOf<GemmSchedule>(candidate.parameters);
   problem.kernel = schedule.kernel;
   GemmLayout layout(problem, schedule, problem.element.lanes(target));
   MicroTile micro;

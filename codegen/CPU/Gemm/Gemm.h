@@ -17,6 +17,7 @@
 #define DLC_CODEGEN_CPU_GEMM_GEMM_H
 
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/ScheduleFields.h"
 
 namespace dlc::codegen {
 
@@ -65,6 +66,12 @@ struct GemmProblem {
   int64_t blocks(int64_t depth) const { return terms * ceilDiv(steps(), depth); }
 };
 
+/// Behind the other words of a schedule.
+inline llvm::StringRef wordsOfPacked(GemmProblem::Operand packed) {
+  using enum GemmProblem::Operand;
+  return packed == None ? "" : packed == A ? " packed a" : " packed b";
+}
+
 struct GemmSchedule {
   int64_t rows = 1, vectors = 1; ///< register tile
   int64_t depth = 1;             ///< steps of one reduction block, a multiple of the vector length
@@ -75,9 +82,18 @@ struct GemmSchedule {
   GemmProblem::Operand packed = GemmProblem::Operand::None; ///< whole, by a phase in front
   const MicroKernel *kernel = &fmaKernel();
 
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static GemmSchedule fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("gemm ", s.rows);
+    f("x", s.vectors);
+    f(" depth ", s.depth);
+    f(" block ", s.blockTiles);
+    f("x", s.blockPanels);
+    f(" task ", s.tiles);
+    f("x", s.panels);
+    f(" splits ", s.splits);
+    f(wordsOfPacked, s.packed);
+    f(s.kernel);
+  }
 };
 
 /// A few schedules for each micro-kernel, by different register tiles, the fastest first. Their

@@ -188,7 +188,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   int64_t tasks =
       s.splits * p.batch * ceilDiv(layout.tiles, s.tiles) * ceilDiv(layout.panels, s.panels);
   Candidate candidate;
-  candidate.schedule = s.text();
+  candidate.schedule = textOf(s);
   if (s.packed != Operand::None)
     addPacking(candidate, p, s, layout, m);
   candidate.phases.push_back({uint64_t(tasks), uint64_t(m.elementBytes * scratch)});
@@ -202,7 +202,7 @@ static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, cons
   const double withoutPacking = 0.85;
   candidate.cost +=
       tileSeconds(withoutPacking * tileCycles(p, m, s) + packingCycles(p, layout, s, m), m);
-  candidate.parameters = s.toJSON();
+  candidate.parameters = numbersOf(s);
   return candidate;
 }
 
@@ -211,6 +211,9 @@ SmallVector<Candidate> codegen::gemmCandidates(GemmProblem p, const CpuTarget &t
   MachineModel machine(target, p.element.bytes());
   SmallVector<Candidate> all;
   for (const MicroKernel *kernel : microKernels(p.element, target)) {
+    // What gathers and what makes whole matrices knows single numbers.
+    if ((p.packB || p.finish) && kernel != &fmaKernel())
+      continue;
     p.kernel = kernel;
     std::vector<GemmSchedule> tiles = chooseTiles(p, machine);
     for (GemmSchedule tile : ArrayRef(tiles).take_front(offered)) {
@@ -221,27 +224,4 @@ SmallVector<Candidate> codegen::gemmCandidates(GemmProblem p, const CpuTarget &t
     }
   }
   return all;
-}
-
-std::string GemmSchedule::text() const {
-  std::string text;
-  llvm::raw_string_ostream(text) << "gemm " << rows << "x" << vectors << " depth " << depth
-                                 << " block " << blockTiles << "x" << blockPanels << " task "
-                                 << tiles << "x" << panels << " splits " << splits;
-  if (packed != Operand::None)
-    text += packed == Operand::A ? " packed a" : " packed b";
-  return text + kernel->suffix();
-}
-
-llvm::json::Value GemmSchedule::toJSON() const {
-  return llvm::json::Array{rows,  vectors, depth,  blockTiles,      blockPanels,
-                           tiles, panels,  splits, int64_t(packed), kernel->name()};
-}
-
-GemmSchedule GemmSchedule::fromJSON(const llvm::json::Value &value) {
-  const llvm::json::Array &list = *value.getAsArray();
-  auto number = [&](size_t i) { return *list[i].getAsInteger(); };
-  return {
-      number(0), number(1), number(2), number(3),          number(4),
-      number(5), number(6), number(7), Operand(number(8)), &microKernel(*list[9].getAsString())};
 }

@@ -16,7 +16,7 @@ llvm::SmallVector<const MicroKernel *> codegen::microKernels(Element element,
   return kernels;
 }
 
-const MicroKernel &codegen::microKernel(llvm::StringRef name) {
+const MicroKernel &MicroKernel::get(llvm::StringRef name) {
   return **llvm::find_if(allKernels(),
                          [&](const MicroKernel *kernel) { return kernel->name() == name; });
 }

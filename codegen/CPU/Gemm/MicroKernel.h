@@ -51,6 +51,8 @@ struct MicroTile {
 class MicroKernel {
 public:
   virtual ~MicroKernel() = default;
+  /// The one of that name; there is one.
+  static const MicroKernel &get(llvm::StringRef name);
 
   /// In schedules behind all else, and their way back to the kernel; empty for the one that every
   /// processor has.
@@ -87,8 +89,6 @@ const MicroKernel &fmaKernel();
 const MicroKernel &bf16Kernel();
 /// Those that take the elements, fmaKernel first.
 llvm::SmallVector<const MicroKernel *> microKernels(Element element, const CpuTarget &target);
-/// The one of that name; there is one.
-const MicroKernel &microKernel(llvm::StringRef name);
 
 } // namespace dlc::codegen
 

@@ -113,11 +113,11 @@ SmallVector<Candidate> MapGenerator::candidates(const KernelSpec &spec,
     return {};
   if (std::optional<Join> join = Join::get(spec, target)) {
     Candidate candidate;
-    candidate.schedule = "join " + join->plan.text();
+    candidate.schedule = "join " + textOf(join->plan);
     candidate.phases = {{join->plan.tasks(), 0}};
     candidate.cost =
         walkSeconds(spec, bodyWeight(spec) * double(join->outer * join->inner), target);
-    candidate.parameters = join->plan.toJSON();
+    candidate.parameters = numbersOf(join->plan);
     return {candidate};
   }
   FailureOr<SmallVector<int64_t>> space =
@@ -126,16 +126,16 @@ SmallVector<Candidate> MapGenerator::candidates(const KernelSpec &spec,
     return {};
   WalkPlan plan = WalkPlan::get(*space, bodyWeight(spec), target);
   Candidate candidate;
-  candidate.schedule = "map " + plan.text();
+  candidate.schedule = "map " + textOf(plan);
   candidate.phases = {{plan.tasks(), 0}};
   candidate.cost = walkSeconds(spec, bodyWeight(spec) * double(product(*space)), target);
-  candidate.parameters = plan.toJSON();
+  candidate.parameters = numbersOf(plan);
   return {candidate};
 }
 
 LogicalResult MapGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                  const CpuTarget &target, StringRef symbol, ModuleOp module) const {
-  WalkPlan plan = WalkPlan::fromJSON(candidate.parameters);
+  WalkPlan plan = scheduleOf<WalkPlan>(candidate.parameters);
   KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
   if (std::optional<Join> join = Join::get(spec, target)) {
     LogicalResult result = walkRows(kernel, plan, [&](ArrayRef<Value> row, Value, Value) {

@@ -162,7 +162,7 @@ SmallVector<Candidate> SlidingSumGenerator::candidates(const KernelSpec &spec,
     return {};
   Candidate candidate;
   candidate.schedule = llvm::formatv("sliding sum of {0}, {1} lanes {2} strip {3}", plan->size,
-                                     plan->tasks.text(), plan->walk.width, plan->strip);
+                                     textOf(plan->tasks), plan->walk.width, plan->strip);
   candidate.phases = {{plan->tasks.tasks(), plan->scratchBytes()}};
   const double operations =
       (bodyWeight(spec) + double(plan->size)) * double(product(plan->walk.space));

@@ -182,7 +182,7 @@ SmallVector<Candidate> WindowGenerator::candidates(const KernelSpec &spec,
   if (!plan)
     return {};
   Candidate candidate;
-  candidate.schedule = "window " + plan->walk.text();
+  candidate.schedule = "window " + textOf(plan->walk);
   candidate.phases = {{plan->walk.tasks(), plan->scratchBytes()}};
   candidate.cost = walkSeconds(spec, 10 * double(spec.flops()), target);
   return {candidate};

@@ -115,8 +115,8 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   DataPlan plan(problem, schedule, target.vectorBytes / 4);
   const WinogradSizes &sizes = plan.sizes;
   Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
+  candidate.schedule = textOf(schedule);
+  candidate.parameters = numbersOf(schedule);
   candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
   int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
   candidate.phases.push_back(
@@ -384,7 +384,7 @@ void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {
 LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate &candidate,
                                         const CpuTarget &target, StringRef symbol, ModuleOp module,
                                         const ConvolutionProblem &problem) {
-  const WinogradSchedule schedule = WinogradSchedule::fromJSON(candidate.parameters);
+  const WinogradSchedule schedule = scheduleOf<WinogradSchedule>(candidate.parameters);
   DataPlan plan(problem, schedule, target.vectorBytes / 4);
   MicroTile micro;
   for (int64_t row = 0; row < schedule.rows; ++row)

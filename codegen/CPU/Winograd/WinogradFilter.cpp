@@ -94,8 +94,8 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
                                            const CpuTarget &target) {
   FilterPlan plan(problem, schedule, target.vectorBytes / 4);
   Candidate candidate;
-  candidate.schedule = schedule.text();
-  candidate.parameters = schedule.toJSON();
+  candidate.schedule = textOf(schedule);
+  candidate.parameters = numbersOf(schedule);
   candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
   candidate.phases.push_back({uint64_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
                               uint64_t(4 * plan.scratchElements())});
@@ -271,7 +271,7 @@ void FilterPhase::addParts() {
 LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidate &candidate,
                                           const CpuTarget &target, StringRef symbol,
                                           ModuleOp module, const ConvolutionProblem &problem) {
-  const WinogradSchedule schedule = WinogradSchedule::fromJSON(candidate.parameters);
+  const WinogradSchedule schedule = scheduleOf<WinogradSchedule>(candidate.parameters);
   FilterPlan plan(problem, schedule, target.vectorBytes / 4);
   MicroTile micro;
   for (int64_t row = 0; row < schedule.rows; ++row)

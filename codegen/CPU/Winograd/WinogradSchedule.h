@@ -10,6 +10,7 @@
 
 #include "codegen/CPU/Convolution/ConvolutionGeometry.h"
 #include "codegen/CPU/CostModel.h"
+#include "codegen/CPU/ScheduleFields.h"
 #include "codegen/CPU/Winograd/WinogradTransform.h"
 
 namespace dlc::codegen {
@@ -25,9 +26,18 @@ struct WinogradSchedule {
   int64_t panels = 1, channelVectors = 1;
   int64_t splits = 1; ///< parts of all blocks, for the filter's gradient
 
-  std::string text() const;
-  llvm::json::Value toJSON() const;
-  static WinogradSchedule fromJSON(const llvm::json::Value &value);
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f(dl::stringifyConvolutionAlgorithm, s.algorithm);
+    f(" tile ", s.tileRows);
+    f("x", s.tileCols);
+    f(" segment ", s.segmentTiles);
+    f(" block ", s.blockSegments);
+    f(" register ", s.rows);
+    f("x", s.vectors);
+    f(" task ", s.channelVectors);
+    f("x", s.panels);
+    f(" splits ", s.splits);
+  }
 };
 
 /// The numbers that follow from a problem and a schedule. `plane` is what tiles cut: the target in

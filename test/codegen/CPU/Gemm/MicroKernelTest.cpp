@@ -97,7 +97,7 @@ TEST(MicroKernel, Choice) {
     std::vector<std::string> names;
     for (const MicroKernel *kernel : microKernels({type, accumulatorType(type)}, target)) {
       names.push_back(kernel->name().str());
-      EXPECT_EQ(&microKernel(kernel->name()), kernel);
+      EXPECT_EQ(&MicroKernel::get(kernel->name()), kernel);
     }
     return names;
   };
