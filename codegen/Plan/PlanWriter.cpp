@@ -4,6 +4,7 @@
 #include "codegen/Plan/Tables.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
+#include "dialects/Program/ProgramOps.h"
 #include "passes/Conversion/Storage.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -289,18 +290,12 @@ LogicalResult PlanWriter::addKernels() {
   return success();
 }
 
-/// Numbers that the source gives to the trainer stand at the module: dl.epochs = 2 is the setting
-/// "epochs".
+/// Each under its name: program.settings {epochs = 2} is the setting "epochs".
 void PlanWriter::addSettings() {
-  for (NamedAttribute attribute : module->getDiscardableAttrs()) {
-    StringRef name = attribute.getName().strref();
-    if (!name.consume_front("dl."))
-      continue;
-    if (auto integer = dyn_cast<IntegerAttr>(attribute.getValue()))
-      tables.settings.push_back({tables.addString(name), static_cast<double>(integer.getInt())});
-    else if (auto real = dyn_cast<FloatAttr>(attribute.getValue()))
-      tables.settings.push_back({tables.addString(name), real.getValueAsDouble()});
-  }
+  for (auto settings : module.getOps<program::SettingsOp>())
+    for (StringRef name : program::SettingsOp::getAttributeNames())
+      if (auto number = settings->getAttrOfType<IntegerAttr>(name))
+        tables.settings.push_back({tables.addString(name), double(number.getInt())});
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -1,5 +1,5 @@
 //===- ProgramDialect.cpp - the program dialect: registration and attributes ------------------===//
-#include "dialects/Program/Program.h"
+#include "dialects/Program/ProgramOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -34,6 +34,10 @@ void ProgramDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/Program/ProgramAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Program/ProgramOps.cpp.inc"
       >();
 }
 

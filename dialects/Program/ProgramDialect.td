@@ -1,6 +1,6 @@
 //===- ProgramDialect.td - what dl and exec both say of a program -----------------------------===//
-// Attributes only: variables, entries, their inputs and results, metrics, schedules and layouts are
-// the same things before and after memory is decided.
+// Variables, entries, their inputs and results, metrics, schedules, layouts and settings are the
+// same things before and after memory is decided.
 #ifndef DLC_PROGRAM_DIALECT_TD
 #define DLC_PROGRAM_DIALECT_TD
 
@@ -16,8 +16,8 @@ def Program_Dialect : Dialect {
       "what a program is made of, whatever its values are: roles, initialisers, metrics, "
       "schedules, layouts";
   let description = [{
-    The words that the dl and the exec dialect share. It has no ops: the two dialects do not know
-    each other, and a conversion hands these attributes on as they are.
+    The words that the dl and the exec dialect share. The two dialects do not know each other, and a
+    conversion hands these attributes on, and its one op, as they are.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

@@ -5,6 +5,7 @@
 #include "frontend/DL/Sections/Operations.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
+#include "dialects/Program/ProgramOps.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/xxhash.h"
@@ -56,8 +57,7 @@ void recordOperations(mlir::ModuleOp module, const std::set<std::string> &models
   for (const std::string &text : models)
     all += text + '\n';
   const uint64_t hash = llvm::xxh3_64bits(all) >> 12;
-  auto type = mlir::IntegerType::get(module.getContext(), 64);
-  module->setAttr("dl.operations", mlir::IntegerAttr::get(type, int64_t(hash)));
+  program::SettingsOp::getOrCreate(module).setOperations(int64_t(hash));
 }
 
 } // namespace dlc::frontend

@@ -17,8 +17,8 @@ namespace dlc::frontend {
 /// target and flags change nothing.
 std::string describeOperations(dl::EntryOp entry);
 
-/// Gives a module the setting "operations" (dl.operations), a hash of such texts, one for each of
-/// its models: it tells a checkpoint's model from one that was changed since.
+/// Gives a module the setting "operations" (program.settings), a hash of such texts, one for each
+/// of its models: it tells a checkpoint's model from one that was changed since.
 void recordOperations(mlir::ModuleOp module, const std::set<std::string> &models);
 
 } // namespace dlc::frontend

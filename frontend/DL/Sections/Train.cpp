@@ -2,6 +2,7 @@
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
+#include "dialects/Program/ProgramOps.h"
 #include "frontend/DL/Builtins/BuiltinOptimizers.h"
 #include "frontend/DL/Sections/SectionRun.h"
 
@@ -219,8 +220,7 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
   if (!epochs || epochs->value.isPoison())
     return;
   if (epochs->value.isInteger() && epochs->value.integer() > 0)
-    module->setAttr("dl.epochs",
-                    mlir::Builder(&program.context).getI64IntegerAttr(epochs->value.integer()));
+    program::SettingsOp::getOrCreate(module).setEpochs(epochs->value.integer());
   else
     program.engine.error(epochs->range,
                          "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
@@ -228,11 +228,10 @@ static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module)
 
 /// Among several ranks the batch is that of all of them: the trainer needs to know that the rate
 /// follows it.
-static void noteReferenceBatch(Program &program, SectionRun &run, mlir::ModuleOp module) {
+static void noteReferenceBatch(SectionRun &run, mlir::ModuleOp module) {
   const Bound *reference = run.lookup("reference_batch");
   if (reference && reference->value.isInteger())
-    module->setAttr("dl.reference_batch",
-                    mlir::Builder(&program.context).getI64IntegerAttr(reference->value.integer()));
+    program::SettingsOp::getOrCreate(module).setReferenceBatch(reference->value.integer());
 }
 
 /// What the loss of a training entry is multiplied by; a loss of f16 by what suits it, if nothing
@@ -401,7 +400,7 @@ void SectionCompiler::compileTrain(const Section &section) {
     SectionRun &first = entries.front()->run;
     applyGroups(first.evaluator, first.groups, /*inStep=*/false);
     readEpochs(program, first, module);
-    noteReferenceBatch(program, first, module);
+    noteReferenceBatch(first, module);
     if (const Bound *bound = first.lookup("precision"))
       precision = bound->value.as<DType>();
     warnUnscaled(program, first, precision);

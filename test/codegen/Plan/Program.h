@@ -8,7 +8,8 @@ namespace dlc::test {
 /// a fill, events on two streams, a constant that is used twice, scalars, a metric, a blocked
 /// layout, a setting.
 inline constexpr const char *smallProgram = R"mlir(
-module @model attributes {dl.documentation = "about it", dl.epochs = 3 : i64} {
+module @model attributes {dl.documentation = "about it"} {
+  program.settings {epochs = 3 : i64}
   exec.variable @conv.weight
       : tensor<1x6x1x2xf32, #program.layout<order = [0, 2, 1, 3], blocks = [1, 4]>>
       role<parameter> init(<uniform, -0.5, 0.25>) at 64 bytes 64

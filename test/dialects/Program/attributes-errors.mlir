@@ -24,3 +24,15 @@ dl.entry @layout_c2_pairs(%x: tensor<2x3xf32, #program.layout<order = [0, 1], bl
 dl.entry @layout_c2_axis(%x: tensor<2x3xf32, #program.layout<order = [0, 1], blocks = [2, 16]>>) attributes {kind = #program.entry<infer>} {
   dl.return
 }
+
+// -----
+
+// expected-note @+1 {{the first is here}}
+program.settings {epochs = 2 : i64}
+// expected-error @+1 {{(C1) is the second of its module}}
+program.settings {operations = 3 : i64}
+
+// -----
+
+// expected-error @+1 {{attribute 'epochs' failed to satisfy constraint: 64-bit signless integer attribute}}
+program.settings {epochs = 2.0 : f64}

@@ -13,6 +13,7 @@
 // CHECK-SAME: test.roles = [#program.role<parameter>, #program.role<slot>, #program.role<statistic>, #program.role<state>, #program.role<counter>, #program.role<metric>, #program.role<derived>]
 // CHECK-SAME: test.schedule = [#program.schedule_part<cosine, in_epochs = true, length = 2.000000e+00 : f64, n = 2.000000e+00 : f64, 0.000000e+00 : f64, 0.000000e+00 : f64, 0.000000e+00 : f64>, #program.schedule_part<plateau, in_epochs = true, length = 0.000000e+00 : f64, n = 0.000000e+00 : f64, 5.000000e-01 : f64, 3.000000e+00 : f64, 1.000000e+00 : f64, metric = "accuracy">]
 // CHECK-SAME: test.values = [#program.value<input>, #program.value<result>, #program.value<accumulator>, #program.value<gradient>]
+// CHECK: program.settings {epochs = 2 : i64, operations = 3 : i64, reference_batch = 64 : i64}
 module attributes {
   test.blocked = tensor<2x32x4x5xf32, #program.layout<order = [0, 1, 2, 3], blocks = [1, 16]>>,
   test.entries = [#program.entry<train>, #program.entry<evaluate>, #program.entry<infer>,
@@ -35,4 +36,6 @@ module attributes {
                                      0.5 : f64, 3.0 : f64, 1.0 : f64, metric = "accuracy">],
   test.values = [#program.value<input>, #program.value<result>, #program.value<accumulator>,
             #program.value<gradient>]
-} {}
+} {
+  program.settings {epochs = 2 : i64, operations = 3 : i64, reference_batch = 64 : i64}
+}

@@ -370,7 +370,7 @@ TEST(Entries, ByPhaseKeepsOne) {
 
 TEST(Entries, EpochsAreTheDefaultOfTheTrainer) {
   EXPECT_THAT(Compiled(linear(std::string(plainLoss) + "\n  epochs = 7")).module(),
-              HasSubstr("dl.epochs = 7 : i64"));
+              HasSubstr("program.settings {epochs = 7 : i64"));
 }
 
 TEST(Entries, SameTextGivesTheSameModule) {
@@ -404,7 +404,7 @@ TEST(Entries, EverySettingMayStandInAnIf) {
                                 "    loss = 2 * softmax_cross_entropy(output, label)\n"
                                 "  }\n"));
   std::string text = compiled.module();
-  EXPECT_THAT(text, HasSubstr("dl.epochs = 3"));
+  EXPECT_THAT(text, HasSubstr("program.settings {epochs = 3"));
   EXPECT_THAT(text, HasSubstr("#dl.clip<value, 5.000000e-01"));
   EXPECT_THAT(text, HasSubstr("learning_rate = 0.69999999999999996"));
   EXPECT_THAT(terms(entryOf(compiled, "train_step"), "loss"), ElementsAre("2.0 * loss.sum / 4.0"));

@@ -1,4 +1,5 @@
 // What a model computes, in one number: by which checkpoints know it again.
+#include "dialects/Program/ProgramOps.h"
 #include "test/frontend/Harness.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@ std::string operationsOf(llvm::StringRef text, FrontendOptions options = {}) {
   EXPECT_EQ(compiled.diagnostics(), "") << text.str();
   if (!compiled.result)
     return "no module";
-  auto number = (*compiled.result)->getAttrOfType<mlir::IntegerAttr>("dl.operations");
-  return number ? std::to_string(number.getInt()) : "none";
+  auto settings = compiled.result->getOps<dlc::program::SettingsOp>();
+  return settings.empty() ? "none" : std::to_string((*settings.begin()).getOperations().value());
 }
 
 const std::string net = "model Net(x: f32[N, T, 6]) -> f32[N, 3] {\n"
