@@ -51,7 +51,7 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
       });
   // For the report, and no part of a kernel's identity: what would have been second depends on the
   // tensors around a region.
-  auto second = fused->getAttrOfType<DictionaryAttr>("dl.second_best");
+  auto second = fused->getAttrOfType<DictionaryAttr>(dl::secondBestName);
   if (second && !kernel.getSecondBestAttr()) {
     kernel.setSecondBestAttr(scheduleOf(second));
     kernel.setSecondBestSecondsAttr(second.getAs<FloatAttr>("seconds"));

@@ -52,7 +52,7 @@ int64_t dlc::dl::bytesOf(Value value) {
 }
 
 DictionaryAttr dlc::dl::chosenFor(Operation *op) {
-  return op->getAttrOfType<DictionaryAttr>("dl.candidate");
+  return op->getAttrOfType<DictionaryAttr>(chosenName);
 }
 
 double dlc::dl::secondsOf(Operation *op) {

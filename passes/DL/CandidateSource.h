@@ -102,12 +102,10 @@ std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region,
 /// The first candidate of `region` in the layouts that it has.
 std::optional<Candidate> firstCode(CandidateSource &source, FusedOp region);
 
-/// A region's `dl.candidate`: what was chosen for it, and its estimated seconds.
-mlir::DictionaryAttr describe(mlir::MLIRContext *context, const Candidate &candidate,
-                              double seconds);
-
-/// A region's `dl.candidate` beside which something else runs for `seconds`.
-mlir::DictionaryAttr withMore(mlir::DictionaryAttr candidate, double seconds);
+/// `joined` computes what `region` does, by `candidate`, and more, which would take `seconds`
+/// beside the second best of `region`. It gets all that passes have noted of `region`, with that
+/// choice.
+void keepChoice(FusedOp region, FusedOp joined, const Candidate &candidate, double seconds);
 
 /// `type` in a layout; null is row-major.
 mlir::RankedTensorType inLayout(mlir::RankedTensorType type, program::LayoutAttr layout);

@@ -682,7 +682,8 @@ std::optional<Candidate> dlc::dl::firstCode(CandidateSource &source, FusedOp reg
   return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
-DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidate, double seconds) {
+/// What was chosen for a region, and its estimated seconds.
+static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate, double seconds) {
   Builder builder(context);
   SmallVector<NamedAttribute> fields = {
       builder.getNamedAttr("generator", builder.getStringAttr(candidate.generator)),
@@ -696,11 +697,24 @@ DictionaryAttr dlc::dl::describe(MLIRContext *context, const Candidate &candidat
   return builder.getDictionaryAttr(fields);
 }
 
-DictionaryAttr dlc::dl::withMore(DictionaryAttr candidate, double seconds) {
+/// The choice beside which something else runs for `seconds`.
+static DictionaryAttr withMore(DictionaryAttr candidate, double seconds) {
   NamedAttrList more(candidate);
   const double before = candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
   more.set("seconds", FloatAttr::get(Float64Type::get(candidate.getContext()), before + seconds));
   return more.getDictionary(candidate.getContext());
+}
+
+void dlc::dl::keepChoice(FusedOp region, FusedOp joined, const Candidate &candidate,
+                         double seconds) {
+  NamedAttrList noted(region->getDiscardableAttrDictionary());
+  for (NamedAttribute own : joined->getDiscardableAttrs())
+    noted.set(own.getName(), own.getValue());
+  MLIRContext *context = region.getContext();
+  noted.set(chosenName, describe(context, candidate, candidate.seconds));
+  if (auto second = dyn_cast_or_null<DictionaryAttr>(noted.get(secondBestName)))
+    noted.set(secondBestName, withMore(second, seconds));
+  joined->setDiscardableAttrs(noted.getDictionary(context));
 }
 
 /// Before types change: the first candidate in the layouts that the region's code sees, and the
@@ -730,9 +744,9 @@ LogicalResult Chooser::record(const Region &region) {
     if (candidate.layouts != layouts)
       consider(candidate, candidate.seconds + conversionsOf(region, candidate.layouts));
   MLIRContext *context = fused.getContext();
-  fused->setAttr("dl.candidate", describe(context, here.front(), here.front().seconds));
+  fused->setAttr(chosenName, describe(context, here.front(), here.front().seconds));
   if (second)
-    fused->setAttr("dl.second_best", describe(context, *second, seconds));
+    fused->setAttr(secondBestName, describe(context, *second, seconds));
   return success();
 }
 
@@ -750,7 +764,7 @@ FailureOr<Value> Chooser::convert(OpBuilder &builder, Location loc, Value value,
   std::vector<Candidate> candidates = source.candidatesIn(fused, layouts);
   if (candidates.empty())
     return refuse(fused, source);
-  fused->setAttr("dl.candidate",
+  fused->setAttr(chosenName,
                  describe(fused.getContext(), candidates.front(), candidates.front().seconds));
   storeAs(body, layouts);
   convertedApart[fused->getParentOp()].push_back(program::storageBytes(stored));

@@ -155,10 +155,7 @@ void Rewriter::joinReaders(FusedOp image) {
     return;
   }
   for (auto &[reader, joined, candidate] : joins) {
-    joined->setDiscardableAttrs(reader->getDiscardableAttrDictionary());
-    if (auto second = reader->getAttrOfType<DictionaryAttr>("dl.second_best"))
-      joined->setAttr("dl.second_best", withMore(second, candidate.seconds - secondsOf(reader)));
-    joined->setAttr("dl.candidate", describe(joined.getContext(), candidate, candidate.seconds));
+    keepChoice(reader, joined, candidate, candidate.seconds - secondsOf(reader));
     reader.replaceAllUsesWith(joined.getResults());
     reader.erase();
   }

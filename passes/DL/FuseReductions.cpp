@@ -115,10 +115,7 @@ void Rewriter::joinProducer(FusedOp reductions) {
     joined.erase();
     return;
   }
-  joined->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
-  if (auto second = producer->getAttrOfType<DictionaryAttr>("dl.second_best"))
-    joined->setAttr("dl.second_best", withMore(second, secondsOf(reductions)));
-  joined->setAttr("dl.candidate", describe(joined.getContext(), *candidate, candidate->seconds));
+  keepChoice(producer, joined, *candidate, secondsOf(reductions));
   const unsigned first = producer.getNumResults();
   Operation *next = producer->getNextNode();
   reductions.replaceAllUsesWith(joined.getResults().drop_front(first));

@@ -194,7 +194,6 @@ FusedOp Rewriter::join(Match match) {
   for (int64_t run = 0; run < update.getResultStreams(); ++run)
     types.push_back(update.getResultTensor(run, tensor).getType());
   auto joined = FusedOp::create(builder, gradient.getLoc(), types, operands.getArrayRef());
-  joined->setDiscardableAttrs(gradient->getDiscardableAttrDictionary());
   joined->setAttr(updateAttr, builder.getUnitAttr());
   Block &body = joined.getBody().emplaceBlock();
   IRMapping mapping, outside;
@@ -239,9 +238,7 @@ bool Rewriter::joinGradient(Match match) {
     joined.erase();
     return false;
   }
-  if (auto second = joined->getAttrOfType<DictionaryAttr>("dl.second_best"))
-    joined->setAttr("dl.second_best", withMore(second, alone));
-  joined->setAttr("dl.candidate", describe(joined.getContext(), *candidate, candidate->seconds));
+  keepChoice(match.gradient, joined, *candidate, alone);
   for (auto [run, result] : llvm::enumerate(joined.getResults()))
     match.update.getResultTensor(run, match.tensor).replaceAllUsesWith(result);
   return true;

@@ -94,7 +94,7 @@ static OwningOpRef<ModuleOp> buildModule(ArrayRef<codegen::SelectedKernel> candi
         builder.getNamedAttr("schedule", builder.getStringAttr(candidate.candidate.schedule))};
     if (!candidate.candidate.inPlace)
       choice.push_back(builder.getNamedAttr("not_in_place", builder.getUnitAttr()));
-    fused->setAttr("dl.candidate", builder.getDictionaryAttr(choice));
+    fused->setAttr(dl::chosenName, builder.getDictionaryAttr(choice));
     for (auto [i, result] : llvm::enumerate(fused.getResults()))
       dl::AssignOp::create(builder, loc, "y" + std::to_string(i), result);
     dl::ReturnOp::create(builder, loc, ValueRange());

@@ -23,7 +23,9 @@ def DL_FusedOp
     ```
     (C1) The block's arguments have the operands' types. (C2) The yielded values have the results'
     types.
-    (C3) The body holds pure dl ops only. Not differentiable: fusion comes after differentiation.
+    (C3) The body holds pure dl ops only. (C4) What dl-choose notes, `dl.candidate` and
+    `dl.second_best`, has the fields that it knows. Not differentiable: fusion comes after
+    differentiation.
   }];
   let arguments = (ins Variadic<DL_Tensor>:$operands);
   let results = (outs Variadic<DL_Tensor>:$results);

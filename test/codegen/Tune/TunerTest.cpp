@@ -113,7 +113,7 @@ protected:
   std::multiset<std::string> schedules(const LockFile &file) {
     std::multiset<std::string> all;
     fuse(file)->walk([&](dl::FusedOp fused) {
-      auto choice = fused->getAttrOfType<DictionaryAttr>("dl.candidate");
+      auto choice = fused->getAttrOfType<DictionaryAttr>(dl::chosenName);
       all.insert(cast<StringAttr>(choice.get("schedule")).str());
     });
     return all;

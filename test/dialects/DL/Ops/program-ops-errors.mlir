@@ -317,6 +317,54 @@ dl.entry @fused_c3() attributes {kind = #program.entry<infer>} {
 
 // -----
 
+dl.entry @fused_c4_text(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C4) expects a dictionary as dl.candidate, found "map"}}
+  %y = dl.fused(%x) {dl.candidate = "map"} : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%0: tensor<3xf32>):
+    %1 = dl.exp %0 : tensor<3xf32>
+    dl.yield %1 : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @fused_c4_field(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C4) does not know "second" = 1.000000e+00 : f64 of dl.candidate}}
+  %y = dl.fused(%x) {dl.candidate = {second = 1.0 : f64}} : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%0: tensor<3xf32>):
+    %1 = dl.exp %0 : tensor<3xf32>
+    dl.yield %1 : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @fused_c4_type(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C4) does not know "seconds" = 1 : i64 of dl.second_best}}
+  %y = dl.fused(%x) {dl.second_best = {seconds = 1 : i64}} : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%0: tensor<3xf32>):
+    %1 = dl.exp %0 : tensor<3xf32>
+    dl.yield %1 : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @fused_c4_half(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.fused' op (C4) expects a generator with its schedule in dl.candidate}}
+  %y = dl.fused(%x) {dl.candidate = {generator = "cpu-map"}} : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%0: tensor<3xf32>):
+    %1 = dl.exp %0 : tensor<3xf32>
+    dl.yield %1 : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
 dl.entry @multi_tensor_c1(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C1) has 3 tensors for 2 streams}}
   dl.multi_tensor(%a, %a, %a) scalars() {streams = 2 : i64}
