@@ -1,15 +1,11 @@
 //===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/Kernel/MergedAxes.h"
-#include "dialects/DL/Facts/AttentionForm.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
-#include "dialects/DL/Ops/DLAttentionOps.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
-#include "dialects/DL/Ops/DLPoolingOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -67,7 +63,7 @@ ProductSizes::ProductSizes(dl::MatmulOp op) {
   k = a[rank - (op.getTransposeA() ? 2 : 1)];
 }
 
-static void addAxes(KernelText &text, const dl::WindowGeometry &g) {
+void codegen::addAxes(KernelText &text, const dl::WindowGeometry &g) {
   static constexpr StringRef names[] = {"D", "H", "W"};
   for (auto [name, axis] : llvm::zip_equal(names, g.threeAxes()))
     text.axis(name, axis);
@@ -77,51 +73,25 @@ static void addAxes(KernelText &text, const dl::WindowGeometry &g) {
 // Accessors
 //===------------------------------------------------------------------------------------------===//
 
-namespace {
+LogicalResult codegen::addAccessor(KernelText &text, StringRef name, Value value,
+                                   ArrayRef<int64_t> shape, ArrayRef<StringRef> axes) {
+  DeviceFunction function(text.spec, name, axes);
+  SmallVector<Value> indices;
+  for (unsigned i = 0; i < axes.size(); ++i)
+    indices.push_back(function.index(i));
+  BodyEmitter body = function.body();
+  Value element = body.emit(value, DeviceFunction::point(shape, indices));
+  if (!element)
+    return failure();
+  function.returns(element);
+  return text.add(function);
+}
 
-class AnchorPrinter {
-public:
-  AnchorPrinter(KernelText &text, bool storesFront)
-      : text(text), spec(text.spec), storesFront(storesFront) {}
-
-  FailureOr<AnchorForm> describe();
-
-private:
-  using Form = FailureOr<AnchorForm>;
-  Form reduce();
-  Form matmul(dl::MatmulOp op);
-  Form convolution(const dl::ConvolutionForm &convolution);
-  Form window(dl::WindowOp op);
-  Form slidingSum(dl::SlidingSumOp op);
-  Form attention(Operation *op);
-
-  /// name(axes...): `value` at these indices of `shape`.
-  LogicalResult accessor(StringRef name, Value value, ArrayRef<int64_t> shape,
-                         ArrayRef<StringRef> axes) {
-    DeviceFunction function(spec, name, axes);
-    SmallVector<Value> indices;
-    for (unsigned i = 0; i < axes.size(); ++i)
-      indices.push_back(function.index(i));
-    BodyEmitter body = function.body();
-    Value element = body.emit(value, DeviceFunction::point(shape, indices));
-    if (!element)
-      return failure();
-    function.returns(element);
-    return text.add(function);
-  }
-  /// T, the type that the anchor computes with: that of sums.
-  LogicalResult setType(Type element) {
-    std::string name = computedTypeName(element);
-    text.type("T", name);
-    return success(!name.empty());
-  }
-
-  KernelText &text;
-  const KernelSpec &spec;
-  bool storesFront;
-};
-
-} // namespace
+LogicalResult codegen::setAnchorType(KernelText &text, Type element) {
+  std::string name = computedTypeName(element);
+  text.type("T", name);
+  return success(!name.empty());
+}
 
 static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }
 
@@ -226,24 +196,13 @@ codegen::reductionMembers(const KernelSpec &spec, ArrayRef<dl::ReductionOp> redu
                        values, adds);
 }
 
-FailureOr<AnchorForm> AnchorPrinter::reduce() {
-  dl::ReductionOp first = spec.reductions().front();
-  auto noAnchor = [](DeviceFunction &) { return BodyEmitter::AnchorValue(); };
-  std::string members = reductionMembers(spec, spec.reductions(), noAnchor, storesFront);
-  if (members.empty())
-    return failure();
-  text.members(members);
-  return AnchorForm{
-      {product(ReducedAxes(first).extents(false))}, {"k"}, elementOf(first->getResult(0)), {}};
-}
-
-FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
+static FailureOr<AnchorForm> describeMatmul(KernelText &text, dl::MatmulOp op) {
   ProductSizes s(op);
   for (auto [name, value] : {std::pair("BATCH", s.batch), {"M", s.m}, {"N", s.n}, {"K", s.k}})
     text.constant(name, value);
   auto operand = [&](StringRef name, Value value, int64_t rows, int64_t columns, bool transposed,
                      StringRef row, StringRef column) {
-    DeviceFunction function(spec, name, {"b", row, column});
+    DeviceFunction function(text.spec, name, {"b", row, column});
     SmallVector<int64_t> shape = {s.batch, rows, columns};
     SmallVector<Value> indices = {function.index(0), function.index(1), function.index(2)};
     if (transposed) {
@@ -257,14 +216,15 @@ FailureOr<AnchorForm> AnchorPrinter::matmul(dl::MatmulOp op) {
     function.returns(element);
     return text.add(function);
   };
-  if (failed(setType(elementOf(op.getC()))) ||
+  if (failed(setAnchorType(text, elementOf(op.getC()))) ||
       failed(operand("a", op.getA(), s.m, s.k, op.getTransposeA(), "m", "k")) ||
       failed(operand("b", op.getB(), s.k, s.n, op.getTransposeB(), "k", "n")))
     return failure();
   return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC()), {}};
 }
 
-FailureOr<AnchorForm> AnchorPrinter::convolution(const dl::ConvolutionForm &convolution) {
+static FailureOr<AnchorForm> describeConvolution(KernelText &text,
+                                                 const dl::ConvolutionForm &convolution) {
   const dl::ConvolutionGeometry &g = convolution.geometry;
   Value result = convolution.result();
   text.constant("IMAGES", g.batch);
@@ -281,157 +241,23 @@ FailureOr<AnchorForm> AnchorPrinter::convolution(const dl::ConvolutionForm &conv
   Tensor all[] = {{convolution.x, "x", convolution.xShape(), {"n", "c", "d", "h", "w"}},
                   {convolution.w, "w", convolution.wShape(), {"f", "c", "t", "r", "s"}},
                   {convolution.y, "y", convolution.yShape(), {"n", "f", "o", "p", "q"}}};
-  if (failed(setType(elementOf(result))))
+  if (failed(setAnchorType(text, elementOf(result))))
     return failure();
   AnchorForm form;
   for (const Tensor &tensor : all) {
     if (tensor.value == result)
       form = {tensor.shape, tensor.axes, elementOf(result), {}};
-    else if (failed(accessor(tensor.name, tensor.value, tensor.shape, tensor.axes)))
+    else if (failed(addAccessor(text, tensor.name, tensor.value, tensor.shape, tensor.axes)))
       return failure();
   }
   return form;
 }
 
-FailureOr<AnchorForm> AnchorPrinter::window(dl::WindowOp op) {
-  const dl::WindowGeometry g = op.getGeometry();
-  const bool backward = op.isBackward();
-  int64_t images = g.batch * g.channels;
-  text.constant("IMAGES", images);
-  addAxes(text, g);
-  SmallVector<int64_t> input = {images}, output = {images};
-  llvm::append_range(input, g.ofThreeAxes(&dl::WindowAxis::input));
-  llvm::append_range(output, g.ofThreeAxes(&dl::WindowAxis::output));
-  auto average = dyn_cast<dl::AveragePoolOp>(*op);
-  auto averageBackward = dyn_cast<dl::AveragePoolBackwardOp>(*op);
-  if (average || averageBackward)
-    text.flag("COUNT_PADDING",
-              average ? average.getCountIncludePad() : averageBackward.getCountIncludePad());
-  if (failed(setType(elementOf(op->getResult(0)))))
-    return failure();
-  StringRef first = backward ? "dy" : "x";
-  if (failed(accessor(first, op->getOperand(0), backward ? output : input, {"i", "d", "h", "w"})))
-    return failure();
-  if (op->getNumOperands() > 1 &&
-      failed(accessor("index", op->getOperand(1), output, {"i", "o", "p", "q"})))
-    return failure();
-  // The skeleton's function has the op's name: max_pool_backward is maxPoolBackward.
-  return AnchorForm{backward ? input : output,
-                    {"i", "d", "h", "w"},
-                    elementOf(op->getResult(0)),
-                    llvm::convertToCamelFromSnakeCase(op->getName().stripDialect())};
-}
-
-FailureOr<AnchorForm> AnchorPrinter::slidingSum(dl::SlidingSumOp op) {
-  const auto [outer, extent, inner] = op.getExtents();
-  for (auto [name, size] : {std::pair("OUTER", outer),
-                            {"EXTENT", extent},
-                            {"INNER", inner},
-                            {"BEFORE", int64_t(op.getBefore())},
-                            {"AFTER", int64_t(op.getAfter())}})
-    text.constant(name, size);
-  const SmallVector<int64_t> space = {outer, extent, inner};
-  const SmallVector<StringRef> axes = {"o", "c", "i"};
-  if (failed(setType(elementOf(op.getY()))) || failed(accessor("x", op.getX(), space, axes)))
-    return failure();
-  return AnchorForm{space, axes, elementOf(op.getY()), ""};
-}
-
-FailureOr<AnchorForm> AnchorPrinter::attention(Operation *op) {
-  const dl::AttentionForm form = dl::AttentionForm::get(op);
-  const bool adds = form.mask && !elementOf(form.mask).isInteger(1);
-  for (auto [name, size] : {std::pair("HEADS", form.heads),
-                            {"QUERIES", form.queries},
-                            {"KEYS", form.keys},
-                            {"DEPTH", form.depth},
-                            {"WIDTH", form.width},
-                            {"MASK", int64_t(adds        ? 2
-                                             : form.mask ? 1
-                                                         : 0)}})
-    text.constant(name, size);
-  text.flag("CAUSAL", form.causal);
-  text.flag("KEPT", bool(form.kept));
-  for (auto [name, number] : {std::pair("SCALE", form.scale), {"KEPT_FACTOR", form.keptFactor}})
-    text.members(llvm::formatv("  static constexpr float {0} = {1};\n", name,
-                               literalText(number, /*single=*/true))
-                     .str());
-  const SmallVector<int64_t> ofQueries = {form.heads, form.queries, form.depth},
-                             outputs = {form.heads, form.queries, form.width},
-                             ofKeys = {form.heads, form.keys, form.depth},
-                             values = {form.heads, form.keys, form.width},
-                             scores = {form.heads, form.queries, form.keys},
-                             rows = {form.heads, form.queries};
-  if (failed(accessor("q", form.q, ofQueries, {"h", "i", "d"})) ||
-      failed(accessor("k", form.k, ofKeys, {"h", "j", "d"})) ||
-      failed(accessor("v", form.v, values, {"h", "j", "e"})) ||
-      (form.mask && failed(accessor("mask", form.mask, scores, {"h", "i", "j"}))) ||
-      (form.kept && failed(accessor("kept", form.kept, scores, {"h", "i", "j"}))))
-    return failure();
-  if (auto backward = dyn_cast<dl::AttentionBackwardOp>(op);
-      backward && (failed(accessor("dout", backward.getDout(), outputs, {"h", "i", "e"})) ||
-                   failed(accessor("lse", backward.getLse(), rows, {"h", "i"})) ||
-                   failed(accessor("delta", backward.getDelta(), rows, {"h", "i"}))))
-    return failure();
-  return AnchorForm{outputs, {"h", "i", "e"}, elementOf(op->getResult(0)), ""};
-}
-
-FailureOr<AnchorForm> AnchorPrinter::describe() {
-  Operation *op = spec.anchorOp();
-  switch (spec.anchor()) {
-  case Anchor::Reduce:
-  case Anchor::RowPasses:
-    return reduce();
-  case Anchor::Gemm:
-    return matmul(cast<dl::MatmulOp>(op));
-  case Anchor::Convolution:
-    return convolution(dl::ConvolutionForm::get(op));
-  case Anchor::Window:
-    return window(cast<dl::WindowOp>(op));
-  case Anchor::SlidingSum:
-    return slidingSum(cast<dl::SlidingSumOp>(op));
-  case Anchor::Attention:
-    return attention(op);
-  default:
-    return failure();
-  }
-}
-
-FailureOr<AnchorForm> codegen::describeAnchor(KernelText &text, bool storesFront) {
-  return AnchorPrinter(text, storesFront).describe();
-}
-
-SmallVector<StringRef> codegen::skeletonsOf(const KernelSpec &spec) {
-  switch (spec.anchor()) {
-  case Anchor::Map:
-  case Anchor::Scatter:
-  case Anchor::SumRows:
-    return {"map"};
-  case Anchor::Transpose:
-    return {"transpose"};
-  case Anchor::Reduce:
-    return ReducedAxes(spec.reductions().front()).alongRows()
-               ? SmallVector<StringRef>{"reductions", "reduce_rows", "reduce_parts"}
-               : SmallVector<StringRef>{"reductions", "reduce_channels", "reduce_parts"};
-  case Anchor::RowPasses:
-    return {"reductions", "reduce_rows", "row_passes"};
-  case Anchor::Window:
-    return {"axis", "window"};
-  case Anchor::SlidingSum:
-    return {"sliding_sum"};
-  case Anchor::Attention:
-    return {"attention"};
-  case Anchor::Gemm:
-    return {"gemm"};
-  case Anchor::Convolution:
-    if (spec.hasReductionsBehind())
-      return {"axis", "gemm", "convolution", "reductions", "reduce_parts", "gemm_reduce"};
-    return {"axis", "gemm", "convolution"};
-  case Anchor::MultiTensor:
-    return {"multi_tensor"};
-  case Anchor::UpdateRows:
-    return {"rows"};
-  }
-  llvm_unreachable("all anchors are listed");
+FailureOr<AnchorForm> codegen::describeProduct(KernelText &text) {
+  Operation *op = text.spec.anchorOp();
+  if (auto matmul = dyn_cast<dl::MatmulOp>(op))
+    return describeMatmul(text, matmul);
+  return describeConvolution(text, dl::ConvolutionForm::get(op));
 }
 
 /// What a function that finishes elements is given of the anchor: a parameter of each result's

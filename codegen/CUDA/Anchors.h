@@ -1,8 +1,9 @@
 //===- Anchors.h - a kernel's anchor as skeletons see it ----------------------------*- C++ -*-===//
 //
 // Skeletons know a few shapes of problem only: rows of elements, products of matrices, windows over
-// three axes. `describeAnchor` adds to a kernel's text the sizes and the accessors that they ask
-// for: x(k, r), a(b, m, k), ... each an operand of the anchor with everything fused in front of it.
+// three axes. The generator that owns an anchor adds to a kernel's text the sizes and the accessors
+// that its skeleton asks for: x(k, r), a(b, m, k), ... each an operand of the anchor with
+// everything fused in front of it. What several of them need is here.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CUDA_ANCHORS_H
@@ -24,12 +25,18 @@ struct AnchorForm {
   std::string function;                    ///< of a window: computes one element, see window.cuh
 };
 
-/// Skeletons in which the anchor's functions are, in order.
-llvm::SmallVector<llvm::StringRef> skeletonsOf(const KernelSpec &spec);
+/// name(axes...): `value` at these indices of `shape`. Fails where that cannot be printed.
+mlir::LogicalResult addAccessor(KernelText &text, llvm::StringRef name, mlir::Value value,
+                                llvm::ArrayRef<int64_t> shape,
+                                llvm::ArrayRef<llvm::StringRef> axes);
+/// T, the type that the anchor computes with: that of sums. Fails if CUDA has none.
+mlir::LogicalResult setAnchorType(KernelText &text, mlir::Type element);
+/// The three axes that a window slides along, D, H and W.
+void addAxes(KernelText &text, const dl::WindowGeometry &g);
 
-/// Adds sizes and accessors. `storesFront`: a reduction's accessor, which meets each element once,
-/// also stores the results in front of the anchor. Fails where they cannot be printed.
-mlir::FailureOr<AnchorForm> describeAnchor(KernelText &text, bool storesFront = false);
+/// Adds sizes and accessors of a matrix product or a convolution, for several generators. Fails
+/// where they cannot be printed.
+mlir::FailureOr<AnchorForm> describeProduct(KernelText &text);
 
 /// Adds `name`(axes..., v): finishes all results at the anchor's element and stores them, also
 /// those in front of the anchor that have an element there. Fails if one of them needs the anchor
@@ -65,7 +72,8 @@ Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes);
 /// kernels know.
 std::string totalsStruct(llvm::ArrayRef<dl::ReductionOp> reductions, llvm::StringRef name);
 /// Members for the reductions' skeletons: KEPT, REDUCED, Totals and add(v, k, r). `anchor` gives
-/// the values that operands may need, `storesFront` as above. Empty if they cannot be printed.
+/// the values that operands may need, `storesFront`: the last element also stores the
+/// results in front of the anchor. Empty if they cannot be printed.
 std::string reductionMembers(const KernelSpec &spec, llvm::ArrayRef<dl::ReductionOp> reductions,
                              llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor,
                              bool storesFront);

@@ -66,15 +66,55 @@ static LogicalResult addAttentionStore(KernelText &text, StringRef name, Value r
   return success();
 }
 
+/// Sizes and operands.
+static LogicalResult describeAttention(KernelText &text, Operation *op) {
+  const dl::AttentionForm form = dl::AttentionForm::get(op);
+  const bool adds = form.mask && !getElementTypeOrSelf(form.mask).isInteger(1);
+  for (auto [name, size] : {std::pair("HEADS", form.heads),
+                            {"QUERIES", form.queries},
+                            {"KEYS", form.keys},
+                            {"DEPTH", form.depth},
+                            {"WIDTH", form.width},
+                            {"MASK", int64_t(adds        ? 2
+                                             : form.mask ? 1
+                                                         : 0)}})
+    text.constant(name, size);
+  text.flag("CAUSAL", form.causal);
+  text.flag("KEPT", bool(form.kept));
+  for (auto [name, number] : {std::pair("SCALE", form.scale), {"KEPT_FACTOR", form.keptFactor}})
+    text.members(llvm::formatv("  static constexpr float {0} = {1};\n", name,
+                               literalText(number, /*single=*/true))
+                     .str());
+  const SmallVector<int64_t> ofQueries = {form.heads, form.queries, form.depth},
+                             outputs = {form.heads, form.queries, form.width},
+                             ofKeys = {form.heads, form.keys, form.depth},
+                             values = {form.heads, form.keys, form.width},
+                             scores = {form.heads, form.queries, form.keys},
+                             rows = {form.heads, form.queries};
+  if (failed(addAccessor(text, "q", form.q, ofQueries, {"h", "i", "d"})) ||
+      failed(addAccessor(text, "k", form.k, ofKeys, {"h", "j", "d"})) ||
+      failed(addAccessor(text, "v", form.v, values, {"h", "j", "e"})) ||
+      (form.mask && failed(addAccessor(text, "mask", form.mask, scores, {"h", "i", "j"}))) ||
+      (form.kept && failed(addAccessor(text, "kept", form.kept, scores, {"h", "i", "j"}))))
+    return failure();
+  if (auto backward = dyn_cast<dl::AttentionBackwardOp>(op);
+      backward &&
+      (failed(addAccessor(text, "dout", backward.getDout(), outputs, {"h", "i", "e"})) ||
+       failed(addAccessor(text, "lse", backward.getLse(), rows, {"h", "i"})) ||
+       failed(addAccessor(text, "delta", backward.getDelta(), rows, {"h", "i"}))))
+    return failure();
+  return success();
+}
+
 FailureOr<KernelText> AttentionGenerator::write(const KernelSpec &spec,
                                                 const Candidate &candidate) const {
-  KernelText text(spec, skeletonsOf(spec));
+  KernelText text(spec, {"attention"});
   for (Value result : spec.block().back().getOperands())
     if (!spec.anchorResult(result))
       return failure();
-  if (failed(describeAnchor(text)))
-    return failure();
   Operation *op = spec.anchorOp();
+  if (failed(describeAttention(text, op)))
+    return failure();
   const bool backward = isa<dl::AttentionBackwardOp>(op);
   static constexpr StringRef forwardStores[] = {"storeO", "storeLse"};
   static constexpr StringRef backwardStores[] = {"storeDq", "storeDk", "storeDv"};

@@ -27,7 +27,7 @@ public:
 
 SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
                                                     const CudaTarget &target) const {
-  if (!isByElement(spec.anchor()) || spec.hasReductionsBehind())
+  if (!spec.hasPoints() || spec.hasReductionsBehind())
     return {};
   Candidate candidate;
   candidate.schedule = "elements";
@@ -37,12 +37,19 @@ SmallVector<Candidate> ElementsGenerator::schedules(const KernelSpec &spec,
     candidate.phases.push_back(
         {uint64_t(llvm::divideCeil(program::PhysicalLayout::get(type).elements, threads)), 0});
   // Where nothing is combined an element a thread is what other generators have, too.
-  candidate.isSlow = spec.anchor() != Anchor::Map && spec.anchor() != Anchor::Transpose;
+  candidate.isSlow =
+      !llvm::is_contained({Anchor::Map, Anchor::Transpose, Anchor::Points}, spec.anchor());
   // No generator but this one scatters: each element of the result looks at all numbers.
   if (auto scatter = dyn_cast_or_null<dl::ScatterAddOp>(spec.anchorOp())) {
     double looks = double(cast<RankedTensorType>(scatter.getIndex().getType()).getNumElements()) *
                    double(scatter.getY().getType().getNumElements());
     candidate.cost = target.machine.kernelSeconds(spec.bytes(), looks, candidate.phases.size());
+    return {candidate};
+  }
+  // No generator but this one has anchors without loops of their own.
+  if (spec.anchor() == Anchor::Points) {
+    candidate.cost =
+        target.machine.kernelSeconds(spec.bytes(), spec.flops(), candidate.phases.size());
     return {candidate};
   }
   // Far behind every other generator.

@@ -307,7 +307,7 @@ static FailureOr<KernelText> writeProduct(const KernelSpec &spec, bool finishes)
   text.libraryPhase();
   if (!finishes)
     return text;
-  FailureOr<AnchorForm> form = describeAnchor(text);
+  FailureOr<AnchorForm> form = describeProduct(text);
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
   text.constant("SPLIT", 1);
@@ -595,7 +595,7 @@ static FailureOr<KernelText> writeConvolution(const KernelSpec &spec,
   const int64_t resultPlace = *places[1].getAsInteger();
   const bool launches = resultPlace >= 0 || places.size() > 2;
   if (launches) {
-    FailureOr<AnchorForm> form = describeAnchor(text);
+    FailureOr<AnchorForm> form = describeProduct(text);
     if (failed(form) || (resultPlace >= 0 && failed(addStore(text, *form, "finish"))))
       return failure();
     text.workspace(form->element);

@@ -162,9 +162,14 @@ FailureOr<KernelText> ProductGenerator::write(const KernelSpec &spec,
   int64_t split = *parameters[1].getAsInteger();
   const Problem p = *problemOf(spec);
   const std::optional<PartialTotals> totals = totalsOf(spec, p, tile, split);
-  KernelText text(spec, skeletonsOf(spec));
-  FailureOr<AnchorForm> form = describeAnchor(text);
   auto matmul = dyn_cast<dl::MatmulOp>(spec.anchorOp());
+  SmallVector<StringRef> skeletons = {"gemm"};
+  if (!matmul)
+    skeletons = {"axis", "gemm", "convolution"};
+  if (totals)
+    skeletons.append({"reductions", "reduce_parts", "gemm_reduce"});
+  KernelText text(spec, skeletons);
+  FailureOr<AnchorForm> form = describeProduct(text);
   if (failed(form) || failed(totals ? addReducingStore(text, *form, "finish")
                                     : addStore(text, *form, matmul ? "store" : "finish")))
     return failure();

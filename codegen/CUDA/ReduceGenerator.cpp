@@ -71,13 +71,29 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
   return {candidate};
 }
 
+/// The reductions' element as an accessor, which meets each element once, and so also stores the
+/// results in front of the anchor.
+static FailureOr<AnchorForm> describeReductions(KernelText &text) {
+  const KernelSpec &spec = text.spec;
+  dl::ReductionOp first = spec.reductions().front();
+  auto noAnchor = [](DeviceFunction &) { return BodyEmitter::AnchorValue(); };
+  std::string members = reductionMembers(spec, spec.reductions(), noAnchor, /*storesFront=*/true);
+  if (members.empty())
+    return failure();
+  text.members(members);
+  return AnchorForm{{product(ReducedAxes(first).extents(false))},
+                    {"k"},
+                    getElementTypeOrSelf(first->getResult(0)),
+                    {}};
+}
+
 FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,
                                              const Candidate &candidate) const {
   bool rows = ReducedAxes(spec.reductions().front()).alongRows();
   int64_t parts = *candidate.parameters.getAsInteger();
-  KernelText text(spec, skeletonsOf(spec));
+  KernelText text(spec, {"reductions", rows ? "reduce_rows" : "reduce_channels", "reduce_parts"});
   text.constant("THREADS", threads);
-  FailureOr<AnchorForm> form = describeAnchor(text, /*storesFront=*/true);
+  FailureOr<AnchorForm> form = describeReductions(text);
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
   text.phase(threads, rows ? "reduceRows" : "reduceChannels");

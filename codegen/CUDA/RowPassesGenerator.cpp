@@ -243,7 +243,7 @@ LogicalResult RowPassesPrinter::print() {
 FailureOr<KernelText> RowPassesGenerator::write(const KernelSpec &spec,
                                                 const Candidate &candidate) const {
   const uint32_t threads = *candidate.parameters.getAsInteger();
-  KernelText text(spec, skeletonsOf(spec));
+  KernelText text(spec, {"reductions", "reduce_rows", "row_passes"});
   text.constant("THREADS", threads);
   text.constant("ROWS", rowsPerBlock(threads));
   if (failed(RowPassesPrinter(text, *spec.rows()).print()))

@@ -45,13 +45,29 @@ SmallVector<Candidate> SlidingSumGenerator::schedules(const KernelSpec &spec,
   return {candidate};
 }
 
+static FailureOr<AnchorForm> describeSums(KernelText &text, dl::SlidingSumOp op) {
+  const auto [outer, extent, inner] = op.getExtents();
+  for (auto [name, size] : {std::pair("OUTER", outer),
+                            {"EXTENT", extent},
+                            {"INNER", inner},
+                            {"BEFORE", int64_t(op.getBefore())},
+                            {"AFTER", int64_t(op.getAfter())}})
+    text.constant(name, size);
+  const SmallVector<int64_t> space = {outer, extent, inner};
+  const SmallVector<StringRef> axes = {"o", "c", "i"};
+  if (failed(setAnchorType(text, getElementTypeOrSelf(op.getY()))) ||
+      failed(addAccessor(text, "x", op.getX(), space, axes)))
+    return failure();
+  return AnchorForm{space, axes, getElementTypeOrSelf(op.getY()), ""};
+}
+
 FailureOr<KernelText> SlidingSumGenerator::write(const KernelSpec &spec,
                                                  const Candidate &candidate) const {
-  KernelText text(spec, skeletonsOf(spec));
-  FailureOr<AnchorForm> form = describeAnchor(text);
+  KernelText text(spec, {"sliding_sum"});
+  auto op = cast<dl::SlidingSumOp>(spec.anchorOp());
+  FailureOr<AnchorForm> form = describeSums(text, op);
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
-  auto op = cast<dl::SlidingSumOp>(spec.anchorOp());
   const int64_t piece = pieceOf(op);
   text.constant("THREADS", threads);
   text.constant("PIECE", piece);

@@ -274,7 +274,7 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
   if (tile)
     skeletons.push_back("gemm");
   KernelText text(spec, skeletons);
-  FailureOr<AnchorForm> form = describeAnchor(text);
+  FailureOr<AnchorForm> form = describeProduct(text);
   if (failed(form) ||
       failed(totals ? addReducingStore(text, *form, "finish") : addStore(text, *form, "finish")))
     return failure();

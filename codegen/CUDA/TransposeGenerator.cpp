@@ -76,7 +76,7 @@ FailureOr<KernelText> TransposeGenerator::write(const KernelSpec &spec,
   auto op = cast<dl::TransposeOp>(spec.anchorOp());
   Turn turn(op);
   std::string element = computedTypeName(getElementTypeOrSelf(op.getY()));
-  KernelText text(spec, skeletonsOf(spec));
+  KernelText text(spec, {"transpose"});
   text.constant("THREADS", threads);
   text.constant("BATCH", product(turn.batchShape()));
   text.constant("M", turn.shape[turn.m]);

@@ -2,6 +2,7 @@
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -42,10 +43,40 @@ static bool isChannelsLast(const KernelSpec &spec) {
   return x && program::LayoutAttr::isChannelsLast(spec.operandTypes()[*x]);
 }
 
+static FailureOr<AnchorForm> describeWindow(KernelText &text, dl::WindowOp op) {
+  const dl::WindowGeometry g = op.getGeometry();
+  const bool backward = op.isBackward();
+  int64_t images = g.batch * g.channels;
+  text.constant("IMAGES", images);
+  addAxes(text, g);
+  SmallVector<int64_t> input = {images}, output = {images};
+  llvm::append_range(input, g.ofThreeAxes(&dl::WindowAxis::input));
+  llvm::append_range(output, g.ofThreeAxes(&dl::WindowAxis::output));
+  auto average = dyn_cast<dl::AveragePoolOp>(*op);
+  auto averageBackward = dyn_cast<dl::AveragePoolBackwardOp>(*op);
+  if (average || averageBackward)
+    text.flag("COUNT_PADDING",
+              average ? average.getCountIncludePad() : averageBackward.getCountIncludePad());
+  if (failed(setAnchorType(text, getElementTypeOrSelf(op->getResult(0)))))
+    return failure();
+  StringRef first = backward ? "dy" : "x";
+  if (failed(addAccessor(text, first, op->getOperand(0), backward ? output : input,
+                         {"i", "d", "h", "w"})))
+    return failure();
+  if (op->getNumOperands() > 1 &&
+      failed(addAccessor(text, "index", op->getOperand(1), output, {"i", "o", "p", "q"})))
+    return failure();
+  // The skeleton's function has the op's name: max_pool_backward is maxPoolBackward.
+  return AnchorForm{backward ? input : output,
+                    {"i", "d", "h", "w"},
+                    getElementTypeOrSelf(op->getResult(0)),
+                    llvm::convertToCamelFromSnakeCase(op->getName().stripDialect())};
+}
+
 FailureOr<KernelText> WindowGenerator::write(const KernelSpec &spec,
                                              const Candidate &candidate) const {
-  KernelText text(spec, skeletonsOf(spec));
-  FailureOr<AnchorForm> form = describeAnchor(text);
+  KernelText text(spec, {"axis", "window"});
+  FailureOr<AnchorForm> form = describeWindow(text, cast<dl::WindowOp>(spec.anchorOp()));
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
   text.constant("THREADS", threads);

@@ -31,6 +31,8 @@ llvm::StringRef codegen::pluralName(Anchor anchor) {
     return "products";
   case Anchor::Convolution:
     return "convolutions";
+  case Anchor::Points:
+    return "single elements";
   case Anchor::MultiTensor:
   case Anchor::UpdateRows:
     return "updates";

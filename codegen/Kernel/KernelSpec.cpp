@@ -1,5 +1,6 @@
 //===- KernelSpec.cpp - reads a kernel's region: anchor, types, identity, name ----------------===//
 #include "codegen/Kernel/KernelSpec.h"
+#include "dialects/DL/DLPoints.h"
 #include "dialects/DL/Facts/Rows.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
@@ -24,6 +25,10 @@ using namespace dlc::codegen;
 //===------------------------------------------------------------------------------------------===//
 // Analysis
 //===------------------------------------------------------------------------------------------===//
+
+bool KernelSpec::hasPoints() const {
+  return !isa_and_nonnull<dl::AnchorOp>(op) || isa<dl::PointOp>(op);
+}
 
 static LogicalResult checkBodyOp(Operation &op) {
   if (auto constant = dyn_cast<dl::ConstantOp>(op)) {

@@ -68,6 +68,8 @@ public:
   bool hasReductionsBehind() const {
     return op && !mlir::isa<dl::ReductionOp>(op) && !sumsBeside && !reductionOps.empty();
   }
+  /// Whether each element of the results can be computed by itself, by the anchor's definition.
+  bool hasPoints() const;
   mlir::Block &block() const { return *body; }
 
   /// Operands and results with their physical types, in the order of the launch's buffers: operands

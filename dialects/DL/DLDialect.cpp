@@ -1,4 +1,5 @@
 //===- DLDialect.cpp - the dl dialect: registration and attributes ----------------------------===//
+#include "dialects/DL/DLPoints.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -11,6 +12,7 @@ using namespace dlc::dl;
 #include "dialects/DL/DLDialect.cpp.inc"
 #include "dialects/DL/DLEnums.cpp.inc"
 #include "dialects/DL/DLInterfaces.cpp.inc"
+#include "dialects/DL/DLPoints.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/DL/DLAttrs.cpp.inc"

@@ -4,6 +4,7 @@
 
 include "dialects/DL/DLDialect.td"
 include "dialects/DL/DLInterfaces.td"
+include "dialects/DL/DLPoints.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
@@ -42,6 +43,7 @@ def DL_WindowOp : DeclareOpInterfaceMethods<DL_WindowOpInterface>;
 /// `overridden`: the facts that differ from what the interface takes for granted.
 class DL_Anchor<list<string> overridden = []>
     : DeclareOpInterfaceMethods<DL_AnchorOpInterface, overridden>;
+def DL_Point : DeclareOpInterfaceMethods<DL_PointOpInterface>;
 /// One number for each sample: of `logits` without `axis`, as many as `label` has.
 def DL_PerSampleTypes : NativeOpTrait<"PerSample"> { let cppNamespace = "::dlc::dl"; }
 def DL_PerSample : TraitList<[InferTypeOpInterface, DL_PerSampleTypes]>;

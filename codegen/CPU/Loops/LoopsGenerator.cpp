@@ -48,7 +48,7 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
 
 SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
                                                   const CpuTarget &target) const {
-  if (!isByElement(spec.anchor()) || spec.hasReductionsBehind())
+  if (!spec.hasPoints() || spec.hasReductionsBehind())
     return {};
   Candidate candidate;
   candidate.schedule = "loops";
@@ -56,8 +56,8 @@ SmallVector<Candidate> LoopsGenerator::candidates(const KernelSpec &spec,
   candidate.inPlace = spec.anchor() != Anchor::RowPasses;
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
     candidate.phases.push_back({planOf(spec, number).tasks(), 0});
-  // Far behind every other generator.
-  candidate.isSlow = true;
+  // Far behind every other generator, if there is one.
+  candidate.isSlow = spec.anchor() != Anchor::Points;
   candidate.handicap = 1e-3f;
   candidate.cost = candidate.handicap +
                    double(spec.flops() + spec.bytes()) / target.machine.scalarOperationsPerSecond;

@@ -8,7 +8,8 @@
 namespace dlc::dl {
 
 /// The kinds of loops that a kernel can have. Map is that of element-wise and index ops alone,
-/// Transpose if one of them changes the order of axes. RowPasses are reductions that wait for each
+/// Transpose if one of them changes the order of axes. Points is that of anchors with no loops of
+/// their own: of each element, what PointOp says. RowPasses are reductions that wait for each
 /// other, or whose results all elements of their row need: several passes over a row, one behind
 /// the other.
 enum class Anchor {
@@ -23,6 +24,7 @@ enum class Anchor {
   SumRows,
   Gemm,
   Convolution,
+  Points,
   MultiTensor,
   UpdateRows
 };
@@ -36,11 +38,6 @@ constexpr bool multipliesMuch(Anchor anchor) {
 /// region of its own.
 constexpr bool runsOverVariables(Anchor anchor) {
   return anchor == Anchor::MultiTensor || anchor == Anchor::UpdateRows;
-}
-
-/// Whether each element of the results can be computed by itself, as loops of last resort do.
-constexpr bool isByElement(Anchor anchor) {
-  return !runsOverVariables(anchor) && anchor != Anchor::Attention;
 }
 
 /// An anchor's part of a kernel's name.

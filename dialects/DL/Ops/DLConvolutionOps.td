@@ -7,7 +7,8 @@ include "dialects/DL/DLOpBase.td"
 class DL_ConvolutionFamily<string mnemonic,
                            list<Trait> traits = [DL_Anchor<["getAnchorName", "getGradientStage",
                                                             "takesAnyLayout", "takesPrologue"]>]>
-    : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable, DL_Batchwise])> {
+    : DL_Op<mnemonic, !listconcat(traits, [Pure, DL_Differentiable, DL_Batchwise,
+                                            DL_Point])> {
   let extraClassDeclaration = "ConvolutionGeometry getGeometry();";
 }
 

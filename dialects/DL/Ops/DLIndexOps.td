@@ -115,7 +115,8 @@ def DL_GatherOp : DL_Op<"gather", [Pure, DL_Differentiable, DL_Index, DL_InferTy
 }
 
 def DL_ScatterAddOp : DL_Op<"scatter_add", [
-    Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesPrologue", "takesEpilogue"]>]> {
+    Pure, DL_Differentiable, DL_Point,
+    DL_Anchor<["getAnchorName", "takesPrologue", "takesEpilogue"]>]> {
   let summary = "sums of what has one number along an axis";
   let description = [{
     y[i.., n, k..] = sum of values[i.., j.., k..] over all j.. with index[j..] == n, i.. and k..
@@ -134,7 +135,8 @@ def DL_ScatterAddOp : DL_Op<"scatter_add", [
 }
 
 def DL_SumRowsOp : DL_Op<"sum_rows", [
-    Pure, DL_InferType, DL_Anchor<["getAnchorName", "takesPrologue", "takesEpilogue"]>]> {
+    Pure, DL_InferType, DL_Point,
+    DL_Anchor<["getAnchorName", "takesPrologue", "takesEpilogue"]>]> {
   let summary = "sums rows of one number, once for each number: a sparse gradient";
   let description = [{
     The rows of a `dl.scatter_add` along axis 0 that something is added to, and their numbers:

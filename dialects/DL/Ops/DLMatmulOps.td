@@ -5,7 +5,7 @@
 include "dialects/DL/DLOpBase.td"
 
 def DL_MatmulOp : DL_Op<"matmul", [
-    Pure, DL_Differentiable, DL_Batchwise,
+    Pure, DL_Differentiable, DL_Batchwise, DL_Point,
     DL_Anchor<["getAnchorName", "getGradientStage", "takesPrologue", "takesReductions"]>,
     DL_InferType]> {
   let summary = "matrix product over the last two axes; leading axes are batches";

@@ -3,6 +3,7 @@
 #define DLC_DIALECTS_DL_OPS_DLPOOLINGOPS_H
 
 #include "dialects/DL/DL.h"
+#include "dialects/DL/DLPoints.h"
 
 #define GET_OP_CLASSES
 #include "dialects/DL/Ops/DLPoolingOps.h.inc"

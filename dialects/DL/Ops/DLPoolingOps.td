@@ -5,7 +5,7 @@
 include "dialects/DL/DLOpBase.td"
 
 class DL_Window<string mnemonic, list<string> facts = []>
-    : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_WindowOp, DL_Splittable,
+    : DL_Op<mnemonic, [Pure, DL_Differentiable, DL_WindowOp, DL_Splittable, DL_Point,
                        DL_Anchor<!listconcat(facts, ["takesAnyLayout"])>]> {
   let hasVerifier = 1;
   bit backward = 0;
@@ -127,7 +127,8 @@ def DL_AveragePoolBackwardOp : DL_Window<"average_pool_backward", ["takesPrologu
 }
 
 def DL_SlidingSumOp : DL_Op<"sliding_sum", [
-    Pure, DL_Differentiable, AllTypesMatch<["x", "y"]>, DL_Anchor<["takesPrologue"]>]> {
+    Pure, DL_Differentiable, AllTypesMatch<["x", "y"]>, DL_Point,
+    DL_Anchor<["takesPrologue"]>]> {
   let summary = "sums of neighbours along one axis";
   let description = [{
     y[.., i, ..] = sum of x[.., j, ..] over the j along `axis` from i - before to i + after; where

@@ -6,7 +6,7 @@ include "dialects/DL/DLOpBase.td"
 
 def DL_ReduceOp : DL_Op<"reduce", [
     Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesAnyLayout", "takesPrologue"]>,
-    DL_InferType, DL_Batchwise, DL_Splittable, DL_ReductionOpInterface]> {
+    DL_Point, DL_InferType, DL_Batchwise, DL_Splittable, DL_ReductionOpInterface]> {
   let summary = "combines all elements along axes, which are dropped";
   let description = [{
     `%s = dl.reduce sum %x axes = [0, 2, 3] : tensor<64x20x24x24xf32>`, result tensor<20xf32>.
@@ -20,7 +20,7 @@ def DL_ReduceOp : DL_Op<"reduce", [
 
 def DL_MomentsOp : DL_Op<"moments", [
     Pure, DL_Differentiable, DL_Anchor<["getAnchorName", "takesAnyLayout", "takesPrologue"]>,
-    DL_InferType, DL_Batchwise, DL_Splittable, DL_ReductionOpInterface]> {
+    DL_Point, DL_InferType, DL_Batchwise, DL_Splittable, DL_ReductionOpInterface]> {
   let summary = "mean, and sum of squared deviations from it, along axes, which are dropped";
   let description = [{
     mean = sum(x) / n, m2 = sum((x - mean)^2), where n elements are combined; m2 / n is the

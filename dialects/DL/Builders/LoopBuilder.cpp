@@ -1,48 +1,46 @@
-//===- LoopEmitter.cpp - see LoopEmitter.h ----------------------------------------------------===//
-#include "codegen/Kernel/LoopEmitter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+//===- LoopBuilder.cpp - see LoopBuilder.h ----------------------------------------------------===//
+#include "dialects/DL/Builders/LoopBuilder.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
-using namespace dlc;
-using namespace dlc::codegen;
+using namespace dlc::dl;
 
 //===------------------------------------------------------------------------------------------===//
 // Integers
 //===------------------------------------------------------------------------------------------===//
 
-Value LoopEmitter::constant(int64_t value) {
+Value LoopBuilder::constant(int64_t value) {
   return arith::ConstantIntOp::create(b, loc, value, 64);
 }
-Value LoopEmitter::add(Value a, Value c) { return b.createOrFold<arith::AddIOp>(loc, a, c); }
-Value LoopEmitter::sub(Value a, Value c) { return b.createOrFold<arith::SubIOp>(loc, a, c); }
-Value LoopEmitter::mul(Value a, Value c) { return b.createOrFold<arith::MulIOp>(loc, a, c); }
-Value LoopEmitter::div(Value a, int64_t c) {
+Value LoopBuilder::add(Value a, Value c) { return b.createOrFold<arith::AddIOp>(loc, a, c); }
+Value LoopBuilder::sub(Value a, Value c) { return b.createOrFold<arith::SubIOp>(loc, a, c); }
+Value LoopBuilder::mul(Value a, Value c) { return b.createOrFold<arith::MulIOp>(loc, a, c); }
+Value LoopBuilder::div(Value a, int64_t c) {
   return b.createOrFold<arith::DivUIOp>(loc, a, constant(c));
 }
-Value LoopEmitter::rem(Value a, int64_t c) {
+Value LoopBuilder::rem(Value a, int64_t c) {
   return c == 1 ? constant(0) : b.createOrFold<arith::RemUIOp>(loc, a, constant(c));
 }
-Value LoopEmitter::minimum(Value a, Value c) { return b.createOrFold<arith::MinSIOp>(loc, a, c); }
-Value LoopEmitter::maximum(Value a, Value c) { return b.createOrFold<arith::MaxSIOp>(loc, a, c); }
-Value LoopEmitter::less(Value a, Value c) {
+Value LoopBuilder::minimum(Value a, Value c) { return b.createOrFold<arith::MinSIOp>(loc, a, c); }
+Value LoopBuilder::maximum(Value a, Value c) { return b.createOrFold<arith::MaxSIOp>(loc, a, c); }
+Value LoopBuilder::less(Value a, Value c) {
   return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, a, c);
 }
-Value LoopEmitter::equal(Value a, Value c) {
+Value LoopBuilder::equal(Value a, Value c) {
   return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, a, c);
 }
-Value LoopEmitter::both(Value a, Value c) { return b.createOrFold<arith::AndIOp>(loc, a, c); }
-Value LoopEmitter::select(Value condition, Value a, Value c) {
+Value LoopBuilder::both(Value a, Value c) { return b.createOrFold<arith::AndIOp>(loc, a, c); }
+Value LoopBuilder::select(Value condition, Value a, Value c) {
   return b.createOrFold<arith::SelectOp>(loc, condition, a, c);
 }
-std::optional<int64_t> LoopEmitter::known(Value value) { return getConstantIntValue(value); }
+std::optional<int64_t> LoopBuilder::known(Value value) { return getConstantIntValue(value); }
 
 //===------------------------------------------------------------------------------------------===//
 // Control
 //===------------------------------------------------------------------------------------------===//
 
-void LoopEmitter::loop(Value lower, Value upper, int64_t step,
+void LoopBuilder::loop(Value lower, Value upper, int64_t step,
                        llvm::function_ref<void(Value)> body) {
   carry(lower, upper, step, {}, [&](Value index, ValueRange) -> SmallVector<Value> {
     body(index);
@@ -50,7 +48,7 @@ void LoopEmitter::loop(Value lower, Value upper, int64_t step,
   });
 }
 
-SmallVector<Value> LoopEmitter::carry(Value lower, Value upper, int64_t step, ValueRange init,
+SmallVector<Value> LoopBuilder::carry(Value lower, Value upper, int64_t step, ValueRange init,
                                       CarryBody body) {
   auto from = known(lower), to = known(upper);
   if (from && to && *to <= *from)
@@ -66,7 +64,7 @@ SmallVector<Value> LoopEmitter::carry(Value lower, Value upper, int64_t step, Va
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-SmallVector<Value> LoopEmitter::nest(ArrayRef<int64_t> shape, int64_t unroll, ValueRange init,
+SmallVector<Value> LoopBuilder::nest(ArrayRef<int64_t> shape, int64_t unroll, ValueRange init,
                                      NestBody body) {
   SmallVector<Value> indices;
   std::function<SmallVector<Value>(ValueRange)> level = [&](ValueRange carried) {
@@ -89,7 +87,7 @@ SmallVector<Value> LoopEmitter::nest(ArrayRef<int64_t> shape, int64_t unroll, Va
   return level(init);
 }
 
-void LoopEmitter::when(Value condition, llvm::function_ref<void()> body) {
+void LoopBuilder::when(Value condition, llvm::function_ref<void()> body) {
   if (auto value = known(condition)) {
     if (*value)
       body();
@@ -101,7 +99,7 @@ void LoopEmitter::when(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-Value LoopEmitter::valueWhen(Value condition, Value otherwise, llvm::function_ref<Value()> body) {
+Value LoopBuilder::valueWhen(Value condition, Value otherwise, llvm::function_ref<Value()> body) {
   auto branch = scf::IfOp::create(b, loc, otherwise.getType(), condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.elseBlock());
@@ -111,7 +109,7 @@ Value LoopEmitter::valueWhen(Value condition, Value otherwise, llvm::function_re
   return branch.getResult(0);
 }
 
-SmallVector<Value> LoopEmitter::delinearize(Value linear, ArrayRef<int64_t> shape) {
+SmallVector<Value> LoopBuilder::delinearize(Value linear, ArrayRef<int64_t> shape) {
   SmallVector<Value> indices(shape.size());
   for (size_t i = shape.size(); i-- > 0;) {
     indices[i] = i == 0 ? linear : rem(linear, shape[i]);
@@ -124,7 +122,7 @@ SmallVector<Value> LoopEmitter::delinearize(Value linear, ArrayRef<int64_t> shap
 // Numbers
 //===------------------------------------------------------------------------------------------===//
 
-Value LoopEmitter::number(double value, Type type) {
+Value LoopBuilder::number(double value, Type type) {
   Type element = getElementTypeOrSelf(type);
   TypedAttr attribute = isa<FloatType>(element)
                             ? TypedAttr(b.getFloatAttr(element, value))
@@ -132,8 +130,4 @@ Value LoopEmitter::number(double value, Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     attribute = DenseElementsAttr::get(vector, Attribute(attribute));
   return arith::ConstantOp::create(b, loc, attribute);
-}
-
-Value LoopEmitter::convertFloat(Value value, Type element) {
-  return codegen::convertFloat(b, loc, value, element);
 }
