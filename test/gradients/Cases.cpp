@@ -302,6 +302,32 @@ static std::vector<Case> poolingCases() {
   };
 }
 
+/// Images read at places of which some lie outside. The slope along the image has no gradient of
+/// its own.
+static std::vector<Case> sampleCases() {
+  const std::string x = "tensor<2x2x4x3xf64>", grid = "tensor<2x3x2x2xf64>",
+                    y = "tensor<2x2x3x2xf64>";
+  const std::vector<DrawRange> ranges = {{}, {1.7, 0.1}};
+  std::vector<Case> cases;
+  for (auto [name, kind] : {std::pair("grid_sample", ""),
+                            {"grid_sample_border", "border align_corners"},
+                            {"grid_sample_reflect", "reflect"},
+                            {"grid_sample_corners", "reflect align_corners"},
+                            {"grid_sample_nearest", "nearest border"}})
+    cases.push_back({name, "(%x: " + x + ", %g: " + grid + ") -> " + y,
+                     "%y = dl.grid_sample %x, %g " + std::string(kind) + " : " + x + ", " + grid +
+                         " dl.return %y : " + y,
+                     ranges, /*orders=*/1});
+  cases.push_back({"grid_sample_backward_image", "(%d: " + y + ", %g: " + grid + ") -> " + x,
+                   "%x = dl.grid_sample_backward_image %d, %g border : " + y + ", " + grid +
+                       " to " + x + " dl.return %x : " + x,
+                   ranges, /*orders=*/1});
+  cases.push_back({"grid_sample_at_fixed_places", "(%x: " + x + ") -> " + y,
+                   "%g = dl.constant dense<0.37> : " + grid + " %y = dl.grid_sample %x, %g : " + x +
+                       ", " + grid + " %z = dl.exp %y : " + y + " dl.return %z : " + y});
+  return cases;
+}
+
 static std::vector<Case> networkCases() {
   return {
       // Some labels are no class: no loss, no gradient.
@@ -463,7 +489,7 @@ llvm::ArrayRef<Case> allCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
     for (auto group : {rowCases, elementwiseCases, tensorCases, convolutionCases, poolingCases,
-                       networkCases, compositeCases, recurrentCases}) {
+                       sampleCases, networkCases, compositeCases, recurrentCases}) {
       std::vector<Case> some = group();
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -19,6 +19,7 @@ struct Case {
   std::string signature;              ///< "(%x: tensor<3xf64>) -> tensor<3xf64>"
   std::string body;                   ///< ops, and dl.return
   std::vector<DrawRange> ranges = {}; ///< one an argument; the default where absent
+  int orders = 2;                     ///< how often it can be differentiated
 };
 
 llvm::ArrayRef<Case> allCases();

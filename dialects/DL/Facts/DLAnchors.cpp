@@ -11,6 +11,7 @@
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLSampleOps.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
 
 using namespace mlir;
@@ -182,3 +183,19 @@ bool AveragePoolBackwardOp::takesPrologue(unsigned operand) { return operand == 
 Anchor SlidingSumOp::getAnchor() { return Anchor::SlidingSum; }
 bool SlidingSumOp::takesPrologue(unsigned) { return true; }
 uint64_t SlidingSumOp::getFlops() { return elementsOf(getY()) * (getSize() - 1); }
+
+//===------------------------------------------------------------------------------------------===//
+// Samples
+//===------------------------------------------------------------------------------------------===//
+
+// Of four pixels: a weight, a product and a sum of each.
+static uint64_t flopsOfSamples(Value y) { return 12 * elementsOf(y); }
+
+Anchor GridSampleOp::getAnchor() { return Anchor::Points; }
+uint64_t GridSampleOp::getFlops() { return flopsOfSamples(getY()); }
+
+Anchor GridSampleBackwardImageOp::getAnchor() { return Anchor::Points; }
+uint64_t GridSampleBackwardImageOp::getFlops() { return flopsOfSamples(getDy()); }
+
+Anchor GridSampleBackwardGridOp::getAnchor() { return Anchor::Points; }
+uint64_t GridSampleBackwardGridOp::getFlops() { return flopsOfSamples(getDy()); }

@@ -4,6 +4,7 @@
 #include "dialects/DL/Ops/DLLossOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLSampleOps.h"
 
 using namespace mlir;
 using namespace dlc::dl;
@@ -35,6 +36,14 @@ std::optional<BatchDivision> MatmulOp::getBatchDivision() {
   if (!getTransposeA())
     return BatchDivision{{0}};
   return divideIf(!getTransposeB(), {{0, 1}, true});
+}
+
+std::optional<BatchDivision> GridSampleOp::getBatchDivision() { return divideAll(*this); }
+std::optional<BatchDivision> GridSampleBackwardImageOp::getBatchDivision() {
+  return divideAll(*this);
+}
+std::optional<BatchDivision> GridSampleBackwardGridOp::getBatchDivision() {
+  return divideAll(*this);
 }
 
 std::optional<BatchDivision> ReduceOp::getBatchDivision() {

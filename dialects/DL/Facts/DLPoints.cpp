@@ -4,12 +4,13 @@
 // generators run in their place where they take an anchor.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Builders/PointBuilder.h"
+#include "dialects/DL/Builders/Sampler.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLSampleOps.h"
 #include <limits>
 
 using namespace mlir;
@@ -322,4 +323,61 @@ Value SumRowsOp::emitPoint(PointBuilder &e, unsigned result) {
       return e.addFloats(total[0], e.read(getValues(), from));
     })};
   })[0];
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Samples
+//===------------------------------------------------------------------------------------------===//
+
+Value GridSampleOp::emitPoint(PointBuilder &e, unsigned) {
+  const auto form = SampleForm::get(*this, getX());
+  Value total = e.number(0, e.elementOf(getX()));
+  for (const auto &pixel : sampledPixels(e, form, e.at[0], e.at[2], e.at[3]).pixels) {
+    Value x = e.read(getX(), {e.at[0], e.at[1], pixel.h, pixel.w});
+    Value part = e.multiplyFloats(e.multiplyFloats(pixel.shareH, pixel.shareW), x);
+    total = e.addFloats(total, e.orZero(pixel.inside, part));
+  }
+  return total;
+}
+
+/// All places are looked at.
+Value GridSampleBackwardImageOp::emitPoint(PointBuilder &e, unsigned) {
+  const auto form = SampleForm::get(*this, getDx());
+  Type type = e.elementOf(getDx());
+  return e.sum(getDy().getType().getShape().drop_front(2), type, [&](ArrayRef<Value> at) {
+    Value share = sampledShare(e, form, e.at[0], at[0], at[1], e.at[2], e.at[3]);
+    Value dy = e.read(getDy(), {e.at[0], e.at[1], at[0], at[1]});
+    // What is not finite reaches the pixels that were read, and no others.
+    Value isRead = e.compareFloats(PointBuilder::FloatPredicate::OGT, share, e.number(0, type));
+    return e.orZero(isRead, e.multiplyFloats(share, dy));
+  });
+}
+
+Value GridSampleBackwardGridOp::emitPoint(PointBuilder &e, unsigned) {
+  Type type = e.elementOf(getDgrid());
+  if (getNearest())
+    return e.number(0, type);
+  const SampledPixels read =
+      sampledPixels(e, SampleForm::get(*this, getX()), e.at[0], e.at[1], e.at[2]);
+  const SmallVector<Value> none(2, e.number(0, type));
+  // The slopes along H and W: along one axis the pixels' difference, along the other their shares.
+  SmallVector<Value> slopes =
+      e.loops(getX().getType().getDimSize(1), none, [&](ArrayRef<Value> c, ValueRange total) {
+        Value dy = e.read(getDy(), {e.at[0], c[0], e.at[1], e.at[2]});
+        SmallVector<Value> sums = llvm::to_vector(total);
+        auto add = [&](Value &sum, bool isSecond, Value part) {
+          sum = isSecond ? e.addFloats(sum, part) : e.subtractFloats(sum, part);
+        };
+        for (const auto &pixel : read.pixels) {
+          Value part = e.multiplyFloats(dy, e.read(getX(), {e.at[0], c[0], pixel.h, pixel.w}));
+          Value ofH = e.multiplyFloats(part, pixel.shareW);
+          Value ofW = e.multiplyFloats(part, pixel.shareH);
+          add(sums[0], pixel.isSecondH, e.orZero(pixel.inside, ofH));
+          add(sums[1], pixel.isSecondW, e.orZero(pixel.inside, ofW));
+        }
+        return sums;
+      });
+  Value alongH = e.multiplyFloats(slopes[0], read.slopeH);
+  Value alongW = e.multiplyFloats(slopes[1], read.slopeW);
+  return e.select(e.equal(e.at[3], e.constant(0)), alongW, alongH);
 }

@@ -16,6 +16,7 @@
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/DLSampleOps.h"
 #include "dialects/DL/Rules/Classes.h"
 #include "dialects/DL/Rules/GradientRule.h"
 
@@ -275,6 +276,40 @@ LogicalResult SlidingSumOp::buildGradient(OpBuilder &builder, Gradients dy, Want
                                           OperandGradients &dx) {
   if (dy[0] && wanted[0])
     dx[0] = SlidingSumOp::create(builder, getLoc(), dy[0], getAxis(), getAfter(), getBefore());
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Samples
+//===------------------------------------------------------------------------------------------===//
+
+/// 0 where the nearest pixel is read, which is the same beside each place.
+template <typename Op> static Value gradientByGrid(OpBuilder &builder, Op op, Value dy, Value x) {
+  if (op.getNearest())
+    return TensorBuilder{builder, op.getLoc()}.splatLike(op.getGrid(), 0);
+  return GridSampleBackwardGridOp::create(builder, op.getLoc(), dy, x, op.getGrid(),
+                                          op.getNearest(), op.getBorder(), op.getReflect(),
+                                          op.getAlignCorners());
+}
+
+LogicalResult GridSampleOp::buildGradient(OpBuilder &builder, Gradients dy, Wanted wanted,
+                                          OperandGradients &dx) {
+  if (dy[0] && wanted[0])
+    dx[0] = GridSampleBackwardImageOp::create(builder, getLoc(), getX().getType(), dy[0], getGrid(),
+                                              getNearest(), getBorder(), getReflect(),
+                                              getAlignCorners());
+  if (dy[0] && wanted[1])
+    dx[1] = gradientByGrid(builder, *this, dy[0], getX());
+  return success();
+}
+
+LogicalResult GridSampleBackwardImageOp::buildGradient(OpBuilder &builder, Gradients g,
+                                                       Wanted wanted, OperandGradients &dx) {
+  if (g[0] && wanted[0])
+    dx[0] = GridSampleOp::create(builder, getLoc(), g[0], getGrid(), getNearest(), getBorder(),
+                                 getReflect(), getAlignCorners());
+  if (g[0] && wanted[1])
+    dx[1] = gradientByGrid(builder, *this, getDy(), g[0]);
   return success();
 }
 

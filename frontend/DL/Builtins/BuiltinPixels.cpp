@@ -1,7 +1,9 @@
-// Pixels and channels beside each other: upsampling, pixel shuffle, local response norm.
+// Pixels and channels beside each other: upsampling, samples at given places, pixel shuffle, local
+// response norm.
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
+#include "dialects/DL/Ops/DLSampleOps.h"
 #include "frontend/DL/Builtins/Formulas.h"
 
 #include "dialects/DL/Builders/TensorBuilder.h"
@@ -137,6 +139,48 @@ static Value buildPixelShuffle(Call &call) {
 
 /// x / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; a channel beyond
 /// the border counts as 0, as in PyTorch.
+/// Reports unless the grid is [N, P, Q, 2] for x [N, C, H, W]. `batch` becomes theirs.
+static bool checkGrid(Call &call, const Tensor &x, const Tensor &grid, BatchAxis &batch) {
+  if (!checkImages(call, x, 4, 4))
+    return false;
+  if (grid.rank() != 4 || grid.shape()[3] != 2 || grid.shape()[0] != x.shape()[0] ||
+      grid.dtype() != x.dtype()) {
+    call.fail("grid",
+              "grid_sample expects a grid [N, height, width, 2] of x's N and type, found " +
+                  describe(grid.type()) + " for " + describe(x.type()),
+              "(along the width, along the height) of each place, from -1 to 1");
+    return false;
+  }
+  if (x.shape()[2] * x.shape()[3] == 0) {
+    call.fail("x", "grid_sample expects pixels, found " + describe(x.type()));
+    return false;
+  }
+  batch = x.batch.exists() ? x.batch : grid.batch;
+  return call.checkNotBatch(grid, {1, 2, 3}, call.rangeOf("grid"));
+}
+
+static Value buildGridSample(Call &call) {
+  const Tensor &x = call.tensor("x"), &grid = call.tensor("grid");
+  llvm::StringRef mode = call.string("mode"), padding = call.string("padding");
+  BatchAxis batch;
+  if (!checkGrid(call, x, grid, batch))
+    return Poison{};
+  if (mode != "bilinear" && mode != "nearest")
+    return call.fail("mode",
+                     "'mode' is \"bilinear\" or \"nearest\", found " + text(call.value("mode")));
+  if (padding != "zeros" && padding != "border" && padding != "reflection")
+    return call.fail("padding", "'padding' is \"zeros\", \"border\" or \"reflection\", found " +
+                                    text(call.value("padding")));
+  mlir::OpBuilder &b = call.entry().builder;
+  if (!call.checkSize({x.shape()[0], x.shape()[1], grid.shape()[1], grid.shape()[2]},
+                      x.type().getElementType()))
+    return Poison{};
+  return call.make(dl::GridSampleOp::create(b, call.location(), x.value, grid.value,
+                                            mode == "nearest", padding == "border",
+                                            padding == "reflection", call.flag("align_corners")),
+                   batch, {&x, &grid});
+}
+
 static Value buildLocalResponseNorm(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t size = call.integer("size");
@@ -173,6 +217,19 @@ std::vector<Builtin> pixelBuiltins() {
        {x, factor, {"mode", K::String, "nearest"}, {"align_corners", K::Bool, false}},
        "enlarges the spatial axes: mode=\"nearest\", or \"bilinear\" between four pixels",
        buildUpsample,
+       "",
+       2},
+      {"grid_sample",
+       Category::Function,
+       {x,
+        {"grid", K::FloatTensor},
+        {"mode", K::String, "bilinear"},
+        {"padding", K::String, "zeros"},
+        {"align_corners", K::Bool, false}},
+       "x at the places [N, height, width, 2] of a grid, each (along the width, along the height) "
+       "from -1 to 1: mode=\"bilinear\" or \"nearest\"; outside padding=\"zeros\", \"border\" or "
+       "\"reflection\"",
+       buildGridSample,
        "",
        2},
       {"pixel_shuffle", Category::Function, {x, factor}, "channels to pixels", buildPixelShuffle},

@@ -675,6 +675,14 @@ def metric(name):
     return make
 
 
+def grid_sample(draw):
+    shape = image(draw, 2)
+    places = [draw.random.randint(1, 3), draw.random.randint(1, 3)]
+    text = called("grid_sample", "{a}", "{b}", mode=draw("mode", (None, '"nearest"')), padding=draw("padding", (None, '"border"', '"reflection"')),
+                  align_corners=draw("corners", (None, True)))
+    return Case(text, [shape[0], *places], Input(shape), Input([*places, 2], -1.37, 1.29))
+
+
 TABLE = {
     **{name: unary(name) for name in UNARY}, **{name: binary(name) for name in BINARY},
     **{name: reduction(name) for name in ("sum", "mean", "max", "min", "product", "norm")},
@@ -686,7 +694,7 @@ TABLE = {
     **{name: pool(name) for name in ("max_pool", "average_pool")},
     **{name: adaptive(name) for name in ("adaptive_average_pool", "adaptive_max_pool")},
     **{name: global_pool(name) for name in ("global_average_pool", "global_max_pool")},
-    "local_response_norm": local_response_norm, "upsample": upsample, "pixel_shuffle": pixel_shuffle,
+    "local_response_norm": local_response_norm, "upsample": upsample, "grid_sample": grid_sample, "pixel_shuffle": pixel_shuffle,
     "linear": linear, "embedding": embedding, "prelu": prelu, "lstm": recurrent("lstm"), "gru": recurrent("gru"),
     **{name: norm(name) for name in ("batch_norm", "layer_norm", "rms_norm", "group_norm", "instance_norm")},
     "softmax_cross_entropy": softmax_cross_entropy, "sigmoid_cross_entropy": sigmoid_cross_entropy,
@@ -702,7 +710,7 @@ NEVER_EMPTY = {
     *(f"conv{kind}{axes}d" for kind in ("", "_transpose") for axes in (1, 2, 3)),
     *(f"{kind}_pool" for kind in ("max", "average", "adaptive_average", "adaptive_max", "global_average", "global_max")),
     *(f"{kind}_norm" for kind in ("batch", "layer", "rms", "group", "instance", "local_response")),
-    "max", "min", "mean", "norm", "argmax", "softmax", "log_softmax", "top_k", "gather", "scatter_add", "attention", "embedding", "lstm", "gru",
+    "grid_sample", "max", "min", "mean", "norm", "argmax", "softmax", "log_softmax", "top_k", "gather", "scatter_add", "attention", "embedding", "lstm", "gru",
     "softmax_cross_entropy", "sigmoid_cross_entropy", "mean_squared_error", "mean_absolute_error", "huber", "hinge", "kl_divergence",
     "cosine_embedding", "drawn_loss", "accuracy", "top_k_accuracy", "binary_accuracy", "tensor"}
 

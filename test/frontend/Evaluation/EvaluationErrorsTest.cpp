@@ -265,6 +265,21 @@ R"dl(test.dl:2:21: error: 'factor' is 1 or more, found 0
   y = x |> upsample(0)
                     ^
 )dl", {}},
+{"SampleGrid", "y = grid_sample(x, x)",
+R"dl(test.dl:2:22: error: grid_sample expects a grid [N, height, width, 2] of x's N and type, found f32[4, 3, 8, 8] for f32[4, 3, 8, 8]
+  y = grid_sample(x, x)
+                     ^ (along the width, along the height) of each place, from -1 to 1
+)dl", {}},
+{"SampleMode", "y = grid_sample(x, reshape(x, (N, 12, 8, 2)), mode=\"bicubic\")",
+R"dl(test.dl:2:54: error: 'mode' is "bilinear" or "nearest", found "bicubic"
+  y = grid_sample(x, reshape(x, (N, 12, 8, 2)), mode="bicubic")
+                                                     ^~~~~~~~~
+)dl", {}},
+{"SamplePadding", "y = grid_sample(x, reshape(x, (N, 12, 8, 2)), padding=\"reflect\")",
+R"dl(test.dl:2:57: error: 'padding' is "zeros", "border" or "reflection", found "reflect"
+  y = grid_sample(x, reshape(x, (N, 12, 8, 2)), padding="reflect")
+                                                        ^~~~~~~~~
+)dl", {}},
 {"ResponseOfAMatrix", "y = x |> flatten |> local_response_norm(5)",
 R"dl(test.dl:2:12: error: local_response_norm expects a tensor [N, C, spatial...] of rank 3 to 5, found f32[4, 192]
   y = x |> flatten |> local_response_norm(5)

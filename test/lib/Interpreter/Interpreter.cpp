@@ -157,8 +157,8 @@ FailureOr<std::vector<Tensor>> Interpreter::runOp(Operation *op, ArrayRef<Tensor
     return runMultiTensor(multi, operands);
   if (auto update = dyn_cast<dl::UpdateRowsOp>(op))
     return runUpdateRows(update, operands);
-  for (auto run : {runElementwise, runTensorOp, runConvolution, runPooling, runClassification,
-                   runAttention, runComposite, runRecurrent})
+  for (auto run : {runElementwise, runTensorOp, runConvolution, runPooling, runSample,
+                   runClassification, runAttention, runComposite, runRecurrent})
     if (Values values = run(op, operands))
       return std::move(*values);
   return op->emitError("the interpreter does not know ") << op->getName();

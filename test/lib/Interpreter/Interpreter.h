@@ -82,6 +82,7 @@ Values runElementwise(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runTensorOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runConvolution(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runPooling(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
+Values runSample(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runComposite(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runRecurrent(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 Values runAttention(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);

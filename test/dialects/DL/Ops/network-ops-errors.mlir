@@ -278,3 +278,35 @@ dl.entry @attention_backward_c4(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x7x4xf32>
   %0:3 = dl.attention_backward %q, %q, %k, %k, %l, %l scale = 0.5 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7x4xf32>, tensor<2x3x7xf32>
   dl.return
 }
+
+// -----
+
+dl.entry @grid_sample_c1(%x: tensor<2x3x6x7xf32>, %grid: tensor<2x4x5x3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.grid_sample: (C1) expects [N, C, H, W] and a grid [N, P, Q, 2] of its element type, found 'tensor<2x3x6x7xf32>' and 'tensor<2x4x5x3xf32>'}}
+  %0 = dl.grid_sample %x, %grid : tensor<2x3x6x7xf32>, tensor<2x4x5x3xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @grid_sample_backward_c1(%dy: tensor<2x3x4x4xf32>, %grid: tensor<2x4x5x2xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.grid_sample_backward_image' op (C1) expects 'tensor<2x3x4x5xf32>' of the grid's places, found 'tensor<2x3x4x4xf32>'}}
+  %0 = dl.grid_sample_backward_image %dy, %grid : tensor<2x3x4x4xf32>, tensor<2x4x5x2xf32> to tensor<2x3x6x7xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @grid_sample_c2(%x: tensor<2x3x0x7xf32>, %grid: tensor<2x4x5x2xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{dl.grid_sample: (C2) expects pixels, found 'tensor<2x3x0x7xf32>'}}
+  %0 = dl.grid_sample %x, %grid : tensor<2x3x0x7xf32>, tensor<2x4x5x2xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @grid_sample_c3(%x: tensor<2x3x6x7xf32>, %grid: tensor<2x4x5x2xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.grid_sample' op (C3) is both border and reflect}}
+  %0 = dl.grid_sample %x, %grid border reflect : tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  dl.return
+}

@@ -53,6 +53,20 @@ dl.entry @pooling(%x: tensor<2x3x6x7xf32>) attributes {kind = #program.entry<inf
   dl.return
 }
 
+// CHECK-LABEL: dl.entry @samples(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x6x7xf32>, %[[G:.*]]: tensor<2x4x5x2xf32>)
+dl.entry @samples(%x: tensor<2x3x6x7xf32>, %grid: tensor<2x4x5x2xf32>) attributes {kind = #program.entry<infer>} {
+  // CHECK: %[[Y:.*]] = dl.grid_sample %[[X]], %[[G]] : tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  %y = dl.grid_sample %x, %grid : tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  // CHECK: dl.grid_sample %[[X]], %[[G]] nearest border align_corners : tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  %0 = dl.grid_sample %x, %grid nearest border align_corners : tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  // CHECK: dl.grid_sample_backward_image %[[Y]], %[[G]] reflect : tensor<2x3x4x5xf32>, tensor<2x4x5x2xf32> to tensor<2x3x6x7xf32>
+  %1 = dl.grid_sample_backward_image %y, %grid reflect : tensor<2x3x4x5xf32>, tensor<2x4x5x2xf32> to tensor<2x3x6x7xf32>
+  // CHECK: dl.grid_sample_backward_grid %[[Y]], %[[X]], %[[G]] border : tensor<2x3x4x5xf32>, tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  %2 = dl.grid_sample_backward_grid %y, %x, %grid border : tensor<2x3x4x5xf32>, tensor<2x3x6x7xf32>, tensor<2x4x5x2xf32>
+  dl.return
+}
+
 // CHECK-LABEL: dl.entry @classes(
 // CHECK-SAME: %[[X:.*]]: tensor<2x5x3xf32>, %[[L:.*]]: tensor<2x3xi32>)
 dl.entry @classes(%x: tensor<2x5x3xf32>, %label: tensor<2x3xi32>)
