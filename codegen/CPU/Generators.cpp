@@ -9,13 +9,25 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 llvm::ArrayRef<const CpuGenerator *> dlc::codegen::cpuGenerators() {
-  static const std::unique_ptr<CpuGenerator> owned[] = {
-      createMapGenerator(),         createTransposeGenerator(), createReduceGenerator(),
-      createRowPassesGenerator(),   createWindowGenerator(),    createSlidingSumGenerator(),
-      createMultiTensorGenerator(), createScatterGenerator(),   createSumRowsGenerator(),
-      createUpdateRowsGenerator(),  createAttentionGenerator(), createGemmGenerator(),
-      createConvolutionGenerator(), createPatchesGenerator(),   createDepthwiseGenerator(),
-      createWinogradGenerator(),    createFourierGenerator(),   createLoopsGenerator()};
+  static const std::unique_ptr<CpuGenerator> owned[] = {createMapGenerator(),
+                                                        createTransposeGenerator(),
+                                                        createReduceGenerator(),
+                                                        createRowPassesGenerator(),
+                                                        createWindowGenerator(),
+                                                        createSlidingSumGenerator(),
+                                                        createSampleGradientGenerator(),
+                                                        createMultiTensorGenerator(),
+                                                        createScatterGenerator(),
+                                                        createSumRowsGenerator(),
+                                                        createUpdateRowsGenerator(),
+                                                        createAttentionGenerator(),
+                                                        createGemmGenerator(),
+                                                        createConvolutionGenerator(),
+                                                        createPatchesGenerator(),
+                                                        createDepthwiseGenerator(),
+                                                        createWinogradGenerator(),
+                                                        createFourierGenerator(),
+                                                        createLoopsGenerator()};
   static const auto pointers = [] {
     std::array<const CpuGenerator *, std::size(owned)> result;
     llvm::transform(owned, result.begin(), [](auto &generator) { return generator.get(); });

@@ -24,6 +24,7 @@ std::unique_ptr<CpuGenerator> createReduceGenerator();
 std::unique_ptr<CpuGenerator> createRowPassesGenerator();
 std::unique_ptr<CpuGenerator> createWindowGenerator();
 std::unique_ptr<CpuGenerator> createSlidingSumGenerator();
+std::unique_ptr<CpuGenerator> createSampleGradientGenerator();
 std::unique_ptr<CpuGenerator> createTransposeGenerator();
 std::unique_ptr<CpuGenerator> createMultiTensorGenerator();
 std::unique_ptr<CpuGenerator> createScatterGenerator();

@@ -1,7 +1,6 @@
 //===- PlainLoops.cpp - see PlainLoops.h ------------------------------------------------------===//
 #include "codegen/Kernel/PlainLoops.h"
 #include "codegen/Kernel/Address.h"
-#include "dialects/DL/Builders/PointBuilder.h"
 #include "dialects/DL/DLPoints.h"
 
 using namespace mlir;
@@ -45,6 +44,11 @@ private:
   const PlainFunction &function;
 };
 } // namespace
+
+std::unique_ptr<dl::PointBuilder> codegen::plainPoint(const PlainFunction &function,
+                                                      SmallVector<Value> at) {
+  return std::make_unique<SpecPoint>(function, std::move(at));
+}
 
 static Value plainValue(const PlainFunction &function, OpResult result, const Point &point) {
   auto op = dyn_cast<dl::PointOp>(result.getOwner());
