@@ -8,6 +8,7 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/DL/MinCut.h"
+#include "llvm/ADT/SetVector.h"
 #include <algorithm>
 #include <cmath>
 
@@ -177,12 +178,16 @@ int64_t LiveMemory::peak() const { return live.empty() ? 0 : *llvm::max_element(
 // The cut at one op
 //===------------------------------------------------------------------------------------------===//
 
-/// Whether a buffer that is dead at `position` can live until then.
-bool LiveMemory::mayKeep(const Buffer &buffer, size_t position, int64_t goal) const {
-  for (size_t i = buffer.last + 1; i < position; ++i)
-    if (live[i] + buffer.bytes > goal)
-      return false;
-  return true;
+void LiveMemory::lookAhead(size_t position) {
+  ahead.assign(position, 0);
+  int64_t most = 0;
+  for (size_t i = position; i-- > 0;)
+    ahead[i] = most = std::max(most, live[i]);
+}
+
+/// Whether a buffer that is dead at the op of the last lookAhead can live until then.
+bool LiveMemory::mayKeep(const Buffer &buffer, int64_t goal) const {
+  return buffer.last + 1 >= ahead.size() || ahead[buffer.last + 1] + buffer.bytes <= goal;
 }
 
 static constexpr unsigned none = ~0u;
@@ -249,9 +254,8 @@ LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
         const unsigned out =
             ins[operand] != none
                 ? ins[operand] + 1
-                : add(operand, read.last >= position || mayKeep(read, position, goal)
-                                   ? read.bytes
-                                   : FlowGraph::unlimited);
+                : add(operand, read.last >= position || mayKeep(read, goal) ? read.bytes
+                                                                            : FlowGraph::unlimited);
         graph.addEdge(out, producer, FlowGraph::unlimited);
       }
     }
@@ -282,14 +286,39 @@ int64_t LiveMemory::liveWithout(size_t position, const llvm::BitVector &again) c
 void LiveMemory::keepMore(size_t position, int64_t goal, llvm::BitVector &again) const {
   SmallVector<unsigned> dearest;
   for (unsigned number : again.set_bits())
-    if (buffers[number].last > position || mayKeep(buffers[number], position, goal))
+    if (buffers[number].last > position || mayKeep(buffers[number], goal))
       dearest.push_back(number);
   auto secondsOf = [&](unsigned number) { return steps[buffers[number].producer].facts->seconds; };
   llvm::stable_sort(dearest, [&](unsigned a, unsigned b) { return secondsOf(a) > secondsOf(b); });
+  int64_t bytes = liveWithout(position, again);
+  std::vector<unsigned> readers(buffers.size()); ///< of each buffer, among what runs again
+  auto countReads = [&](unsigned number, int change) {
+    for (unsigned operand : steps[buffers[number].producer].operands)
+      readers[operand] += change;
+  };
+  for (unsigned number : again.set_bits())
+    countReads(number, 1);
+  // What is there only to compute others again.
+  auto heldBytes = [&](unsigned number) {
+    const Buffer &buffer = buffers[number];
+    const bool isHeld = !again[number] && readers[number] > 0 && buffer.last < position;
+    return isHeld ? buffer.bytes : 0;
+  };
   for (unsigned number : dearest) {
+    const Buffer &buffer = buffers[number];
+    llvm::SmallSetVector<unsigned, 8> changed(llvm::from_range, steps[buffer.producer].operands);
+    changed.insert(number);
+    const int64_t before = llvm::sum_of(llvm::map_range(changed, heldBytes));
     again.reset(number);
-    if (liveWithout(position, again) > goal)
-      again.set(number);
+    countReads(number, -1);
+    const int64_t kept = bytes + (buffer.last > position ? buffer.bytes : 0) +
+                         llvm::sum_of(llvm::map_range(changed, heldBytes)) - before;
+    if (kept <= goal) {
+      bytes = kept;
+      continue;
+    }
+    again.set(number);
+    countReads(number, 1);
   }
 }
 
@@ -353,6 +382,7 @@ void LiveMemory::undo() {
 bool LiveMemory::reduceAt(size_t position, int64_t goal) {
   // Powers of two, in bytes a second: the more a second is worth, the less is computed again.
   double low = 0, high = 50;
+  lookAhead(position);
   Cut cut = cutAt(position, goal);
   llvm::BitVector again = cut.at(std::exp2(low));
   if (liveWithout(position, again) > goal)
@@ -385,20 +415,26 @@ bool LiveMemory::reduce(int64_t goal) {
   return true;
 }
 
-/// The bytes in use at `position` whatever is computed again: what runs there, and what is kept.
-int64_t LiveMemory::leastAt(size_t position) const {
-  int64_t bytes = live[position];
-  for (auto [number, buffer] : llvm::enumerate(buffers))
-    if (!buffer.isKept && buffer.first < position && buffer.last > position &&
-        !llvm::is_contained(steps[position].operands, number))
-      bytes -= buffer.bytes;
-  return bytes;
-}
-
+/// While an op runs, what it reads and writes is in use, and what is kept.
 int64_t LiveMemory::leastPeak() const {
-  int64_t least = 0;
-  for (size_t position = 0; position < steps.size(); ++position)
-    least = std::max(least, leastAt(position));
+  std::vector<int64_t> change(steps.size() + 2, 0);
+  auto isPassing = [](const Buffer &buffer, size_t position) {
+    return !buffer.isKept && buffer.first < position && buffer.last > position;
+  };
+  for (const Buffer &buffer : buffers)
+    if (!buffer.isKept && buffer.first < buffer.last) {
+      change[buffer.first + 1] += buffer.bytes;
+      change[std::min(buffer.last, steps.size())] -= buffer.bytes;
+    }
+  int64_t least = 0, passing = 0;
+  for (auto [position, step] : llvm::enumerate(steps)) {
+    passing += change[position];
+    int64_t bytes = live[position] - passing;
+    for (unsigned operand : llvm::SmallDenseSet<unsigned>(llvm::from_range, step.operands))
+      if (isPassing(buffers[operand], position))
+        bytes += buffers[operand].bytes;
+    least = std::max(least, bytes);
+  }
   return least;
 }
 

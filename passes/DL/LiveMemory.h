@@ -94,8 +94,8 @@ private:
   Cut cutAt(size_t position, int64_t goal) const;
   int64_t liveWithout(size_t position, const llvm::BitVector &again) const;
   void keepMore(size_t position, int64_t goal, llvm::BitVector &again) const;
-  int64_t leastAt(size_t position) const;
-  bool mayKeep(const Buffer &buffer, size_t position, int64_t goal) const;
+  void lookAhead(size_t position);
+  bool mayKeep(const Buffer &buffer, int64_t goal) const;
   void runAgain(size_t position, const Values &again);
   mlir::Value place(mlir::Value value, mlir::Operation *user, const Values &again,
                     llvm::DenseMap<mlir::Value, mlir::Value> &placed);
@@ -110,6 +110,7 @@ private:
   std::vector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> numbers; ///< of buffers, by their values
   std::vector<int64_t> live;                     ///< bytes while each op runs
+  std::vector<int64_t> ahead; ///< the most of these from each op on until the one to reduce at
   std::vector<mlir::Operation *> clones;
   std::vector<Replaced> replaced;
 };
