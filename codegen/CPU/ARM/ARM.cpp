@@ -45,12 +45,16 @@ public:
     return cpu == plainest() || AArch64::parseCpu(cpu).has_value();
   }
 
+  /// Those that it lacks are there as well: for some processors LLVM lists less than it uses.
   CpuFeatures featuresOf(StringRef cpu) const override {
+    CpuFeatures features;
+    for (const AArch64::ExtensionInfo &one : AArch64::Extensions)
+      if (StringRef name = one.PosTargetFeature; name.consume_front("+"))
+        features[name] = false;
     const std::optional<AArch64::CpuInfo> known = AArch64::parseCpu(cpu);
     std::vector<StringRef> names;
     AArch64::getExtensionFeatures(
         known ? known->getImpliedExtensions() : AArch64::ARMV8A.DefaultExts, names);
-    CpuFeatures features;
     for (StringRef name : names)
       if (name.consume_front("+"))
         features[name] = true;
