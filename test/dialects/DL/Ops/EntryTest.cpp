@@ -29,9 +29,10 @@ TEST_F(EntryTest, BuildsAddsAndErasesOutputs) {
   Value y = TensorBuilder{builder, loc}.scale(entry.getArgument(0), 2);
   ReturnOp::create(builder, loc, ValueRange());
   entry.addOutput(y, "y", program::ValueKind::Result);
-  entry.addOutput(entry.getArgument(0), "gradient.w", program::ValueKind::Gradient,
-                  FlatSymbolRefAttr::get(&context, "w"));
-  entry.addOutput(y, "z", program::ValueKind::Accumulator);
+  EntryOutput added[] = {{entry.getArgument(0), "gradient.w", program::ValueKind::Gradient},
+                         {y, "z", program::ValueKind::Accumulator}};
+  added[0].attributes.append("dl.of", FlatSymbolRefAttr::get(&context, "w"));
+  entry.addOutputs(added);
   ASSERT_TRUE(succeeded(verify(*module)));
   EXPECT_EQ(entry.getInputName(0), "x");
   EXPECT_EQ(entry.getNumResults(), 3u);
