@@ -17,9 +17,6 @@ import sys
 import tempfile
 import time
 
-import numpy
-from PIL import Image
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOLS = os.path.join(ROOT, "build/release/bin")
 sys.path.insert(0, os.path.join(ROOT, "bench"))
@@ -30,6 +27,9 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 def picture(random, width, height):
     """Noise whose power falls as that of photographs does, and a little of the camera's."""
+    import numpy
+    from PIL import Image
+
     sum = numpy.zeros((height, width, 3), numpy.float32)
     for step in (1, 2, 4, 8, 16, 32, 64):
         size = (max(2, width // step), max(2, height // step))
@@ -39,6 +39,8 @@ def picture(random, width, height):
 
 
 def make_folder(folder, files, width, height, classes, quality):
+    import numpy
+
     random = numpy.random.default_rng(0)
     for split, count in (("train", files), ("val", classes)):
         for i in range(count):
