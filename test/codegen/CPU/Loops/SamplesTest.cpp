@@ -34,7 +34,9 @@ TEST(Samples, OtherElements) {
   for (const char *kind : {"", "reflect", "nearest border"})
     for (const KernelSource &source : sampleKernels(sampleSizes[0], kind))
       for (const auto &[element, rounding] : otherElements)
-        checkKernel(inElement(source, element), 3 * rounding, "cpu-loops");
+        // A place that is rounded twice is off by half the image's width as often, and neighbours
+        // differ by up to 2.
+        checkKernel(inElement(source, element), 8 * rounding, "cpu-loops");
 }
 
 /// What is not a number reads nothing, and what is not finite reaches what was read alone.
