@@ -202,10 +202,9 @@ class Check:
                 differences = self.interpret(self.before, "learn", "--along", f"{self.name}.along", "--step", str(step))
             pending = {k: both for k, both in pending.items() if not self.agrees(k, *both, differences[f"l{k}.sum"][0], limit, last)}
         for k in self.program.weights:
-            # A composite's formula against its decomposition, whose constants of f32, as 1 / count, are off by up to 6e-8 of each of some
-            # hundred terms; their sum may be a hundredth of them.
+            # A composite's formula against its decomposition.
             error = distance(found[f"l{k}.sum"], plain[f"l{k}.sum"], LEAST)
-            if not error <= 1e-5:
+            if not error <= 1e-6:
                 self.wrong(k, f"the formula gives {plain[f'l{k}.sum'][0]}, decomposed {found[f'l{k}.sum'][0]}")
 
     def agrees(self, k, rule, scale, difference, limit, last):
