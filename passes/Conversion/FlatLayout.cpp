@@ -15,7 +15,7 @@ FlatLayout::FlatLayout(dl::MultiTensorOp op) {
   for (Type element : elements)
     narrowest = std::min(narrowest, element.getIntOrFloatBitWidth());
   auto module = op->getParentOfType<ModuleOp>();
-  if (auto width = module ? module->getAttrOfType<IntegerAttr>(narrowestName) : IntegerAttr())
+  if (auto width = module ? module->getAttrOfType<IntegerAttr>(dl::narrowestName) : IntegerAttr())
     narrowest = std::min(narrowest, unsigned(width.getInt()));
   step = exec::alignment * 8 / narrowest;
   for (int64_t i = 0; i < op.getCount(); ++i) {

@@ -47,10 +47,6 @@ struct FlatLayout {
   int64_t total = 0;
 };
 
-/// On a module: the width of the narrowest element of all its updates, so that a stream that
-/// several of them read lies for each as it lies for the others.
-inline constexpr llvm::StringLiteral narrowestName = "dl.narrowest";
-
 /// The flat buffer of one stream, or of one run of results, in bytes.
 struct FlatBuffer {
   FlatBuffer(const FlatLayout &layout, mlir::Type element);

@@ -18,6 +18,7 @@
 // f32 where 16 bits would round it, and a bias, which is added to a product in f32.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Builders/Folding.h"
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
@@ -35,11 +36,9 @@ namespace dlc::dl {
 using namespace mlir;
 using namespace dlc::dl;
 
-static constexpr StringLiteral attributeName = "dl.precision";
-
 /// The type that `op` names, null if none.
 static Type precisionIn(Operation *op) {
-  auto attribute = op->getAttrOfType<TypeAttr>(attributeName);
+  auto attribute = op->getAttrOfType<TypeAttr>(precisionName);
   return attribute ? attribute.getValue() : Type();
 }
 
@@ -51,16 +50,16 @@ static bool isSingleOrHalf(Value value) {
   return elementOf(value).isF32() || isHalf(elementOf(value));
 }
 
+static Value skipShape(Value value) {
+  while (isa_and_nonnull<ReshapeOp, BroadcastOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 /// Of what has one value all over, that value.
 static std::optional<APFloat> numberOf(Value value) {
-  while (auto index = value.getDefiningOp<IndexOp>()) {
-    if (!isa<BroadcastOp, ReshapeOp>(index))
-      return std::nullopt;
-    value = index->getOperand(0);
-  }
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  return splat ? std::optional(splat.getSplatValue<APFloat>()) : std::nullopt;
+  auto constant = skipShape(value).getDefiningOp<ConstantOp>();
+  return constant ? getFloatSplat(constant.getValue()) : std::nullopt;
 }
 
 /// A number that the program holds, or one of two of them.
@@ -77,12 +76,6 @@ static bool isExactIn(Value number, Type type) {
     value->convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven,
                    &losesInfo);
   return !losesInfo;
-}
-
-static Value skipShape(Value value) {
-  while (isa_and_nonnull<ReshapeOp, BroadcastOp>(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
 }
 
 /// Whether `op` adds to a product what is read from a variable.
@@ -183,7 +176,7 @@ Type EntryPrecision::widestOf(ArrayRef<OpOperand *> operands) {
 
 void EntryPrecision::visit(Operation *op) {
   Type asked = precisionIn(op);
-  op->removeAttr(attributeName);
+  op->removeAttr(precisionName);
   SmallVector<OpOperand *> operands;
   for (OpOperand &operand : op->getOpOperands()) {
     if (elementOf(operand.get()).isF64())
@@ -234,7 +227,7 @@ void EntryPrecision::run() {
   narrow = precisionIn(entry);
   if (!narrow)
     narrow = single;
-  entry->removeAttr(attributeName);
+  entry->removeAttr(precisionName);
   ReturnOp end = entry.getReturn();
   const SmallVector<Type> losses(end.getLosses().getTypes()), weights(end.getWeights().getTypes());
   for (Operation &op : llvm::make_early_inc_range(entry.getBlock().without_terminator()))

@@ -1,5 +1,4 @@
-//===- LossScale.h - a loss that is multiplied so that small gradients are not lost --*- C++
-//-*-===//
+//===- LossScale.h - a loss that is multiplied, for small gradients -----------------*- C++ -*-===//
 //
 //   dl.entry @train_step(...) attributes {dl.loss_scale = "dynamic", ...} {
 //     dl.return loss(%loss)
@@ -24,8 +23,6 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 
 namespace dlc::dl {
-
-inline constexpr llvm::StringLiteral lossScaleName = "dl.loss_scale";
 
 /// A counter of an entry's updates, of rank 0, in front of `entry` in the module.
 inline VariableOp createCounter(EntryOp entry, mlir::SymbolTable &symbols, llvm::StringRef name,

@@ -1,4 +1,4 @@
-//===- DLPrecision.cpp - where an op may compute in 16 bits -----------------------------------===//
+//===- Precision.cpp - where an op may compute in 16 bits -------------------------------------===//
 #include "passes/DL/Precision.h"
 #include "dialects/DL/Ops/DLAttentionOps.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"

@@ -1,5 +1,4 @@
-//===- BroadcastKernel.h - micro-kernels that broadcast A to the lanes of B ----------*- C++
-//-*-===//
+//===- BroadcastKernel.h - micro-kernels that broadcast A to B's lanes --------------*- C++ -*-===//
 //
 // What kernels on vector registers share: accumulators of `rows` times `vectors` registers, to each
 // of which an instruction adds a place of A, in all lanes, times a vector of B.

@@ -14,6 +14,11 @@ struct EntryOutput {
   mlir::Value value;
   mlir::NamedAttrList attributes; ///< dl.name, dl.kind, and what the maker adds
 };
+
+/// Of an entry or an op of it: the type that it is to compute in.
+inline constexpr llvm::StringLiteral precisionName = "dl.precision";
+/// Of an entry: what its loss is multiplied by while it is differentiated.
+inline constexpr llvm::StringLiteral lossScaleName = "dl.loss_scale";
 } // namespace dlc::dl
 
 #define GET_OP_CLASSES

@@ -137,8 +137,6 @@ static Value buildPixelShuffle(Call &call) {
       {&x});
 }
 
-/// x / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; a channel beyond
-/// the border counts as 0, as in PyTorch.
 /// Reports unless the grid is [N, P, Q, 2] for x [N, C, H, W]. `batch` becomes theirs.
 static bool checkGrid(Call &call, const Tensor &x, const Tensor &grid, BatchAxis &batch) {
   if (!checkImages(call, x, 4, 4))
@@ -181,6 +179,8 @@ static Value buildGridSample(Call &call) {
                    batch, {&x, &grid});
 }
 
+/// x / (k + alpha * mean of the squares of `size` neighbouring channels) ** beta; a channel beyond
+/// the border counts as 0, as in PyTorch.
 static Value buildLocalResponseNorm(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t size = call.integer("size");

@@ -11,20 +11,18 @@
 
 namespace dlc::frontend {
 
-static constexpr llvm::StringLiteral precisionName = "dl.precision";
-
 static mlir::TypeAttr precisionAttribute(DType precision, mlir::MLIRContext *context) {
   return mlir::TypeAttr::get(elementType(precision, context));
 }
 
 void PrecisionMarker::notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) {
   if (precision && !llvm::isa<dl::ReadOp>(op))
-    op->setAttr(precisionName, precisionAttribute(*precision, op->getContext()));
+    op->setAttr(dl::precisionName, precisionAttribute(*precision, op->getContext()));
 }
 
 void EntryBuilder::setPrecision(DType precision) {
   if (precision != DType::F32)
-    entry()->setAttr(precisionName, precisionAttribute(precision, builder.getContext()));
+    entry()->setAttr(dl::precisionName, precisionAttribute(precision, builder.getContext()));
 }
 
 EntryBuilder::EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,

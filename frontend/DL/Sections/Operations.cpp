@@ -29,7 +29,7 @@ static void printOp(mlir::Operation &op, llvm::DenseMap<mlir::Value, unsigned> &
   if (!llvm::isa<dl::ReadOp>(op))
     for (mlir::NamedAttribute attribute : op.getAttrDictionary()) {
       // How it is computed changes nothing of what is.
-      if (llvm::isa<dl::WishAttr>(attribute.getValue()) || attribute.getName() == "dl.precision")
+      if (llvm::isa<dl::WishAttr>(attribute.getValue()) || attribute.getName() == dl::precisionName)
         continue;
       out << ' ' << attribute.getName().strref() << '=';
       printAttribute(attribute.getValue(), out);

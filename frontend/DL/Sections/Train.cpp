@@ -240,9 +240,9 @@ static void setLossScale(SectionRun &run, dl::EntryOp entry, DType precision) {
   const Bound *scale = run.lookup("loss_scale");
   mlir::Builder builder(entry.getContext());
   if (scale && scale->value.isNumber())
-    entry->setAttr("dl.loss_scale", builder.getF64FloatAttr(scale->value.number()));
+    entry->setAttr(dl::lossScaleName, builder.getF64FloatAttr(scale->value.number()));
   else if (scale ? scale->value.is<std::string>() : precision == DType::F16)
-    entry->setAttr("dl.loss_scale", builder.getStringAttr("dynamic"));
+    entry->setAttr(dl::lossScaleName, builder.getStringAttr("dynamic"));
 }
 
 static void warnUnscaled(Program &program, SectionRun &run, DType precision) {

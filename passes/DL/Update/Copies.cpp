@@ -1,7 +1,7 @@
 //===- Copies.cpp - parameters in 16 bits beside themselves -----------------------------------===//
 #include "passes/DL/Update/Copies.h"
 #include "dialects/DL/Builders/TensorBuilder.h"
-#include "passes/Conversion/FlatLayout.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
 #include "passes/DL/Prepare.h"
 
 using namespace mlir;
@@ -54,13 +54,12 @@ void Copies::use(EntryOp entry) {
     VariableOp copy = find(cast);
     if (!copy)
       continue;
-    ReadOp &read = reads[copy];
+    ReadOp parameter = roundedBy(cast), &read = reads[copy];
     if (!read) {
       OpBuilder builder(entry.getContext());
-      builder.setInsertionPointAfter(roundedBy(cast));
+      builder.setInsertionPointAfter(parameter);
       read = ReadOp::create(builder, cast.getLoc(), copy.getTensorType(), copy.getSymName());
     }
-    ReadOp parameter = roundedBy(cast);
     cast.replaceAllUsesWith(read.getResult());
     cast.erase();
     if (parameter->use_empty())

@@ -1,5 +1,4 @@
-//===- MicroKernelTest.cpp - the assembly of micro-kernels
-//--------------------------------------===//
+//===- MicroKernelTest.cpp - the assembly of micro-kernels ------------------------------------===//
 //
 // Each multiplies as often as its tile says and keeps all sums in registers: their loops hold
 // nothing on the stack. Any machine writes the code of any processor.
