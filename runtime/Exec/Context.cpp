@@ -88,8 +88,8 @@ struct Context::Impl {
   std::array<const ScalarInfo *, 4> random = {};
   /// Variables that the prepare entry makes of others, of those that this entry reads.
   std::vector<size_t> derived;
-  /// Those that a run leaves as fresh as they were.
-  std::vector<size_t> keptFresh;
+  /// Those that a run leaves as fresh as they were, and which of them were when one began.
+  std::vector<size_t> keptFresh, wereFresh;
   /// Runs what the prepare entry has for them; made when it is first needed.
   std::unique_ptr<Context> prepare;
 };
@@ -126,6 +126,7 @@ Status Context::Impl::allocate(const std::vector<bool> *needed) {
     derived = derivedVariablesOf(plan, entry);
     if (trains())
       keptFresh = derivedVariablesKeptBy(plan, entry);
+    wereFresh.reserve(keptFresh.size());
   }
   return {};
 }
@@ -497,14 +498,14 @@ Status Context::startRun(Trace *trace) {
   if (impl->trains())
     DLC_TRY_IN(impl->followStep(), "entry '", impl->entry.name, "'");
   auto done = [&](uint32_t record) { return impl->showWrites(*trace, record); };
-  std::vector<size_t> fresh;
-  std::ranges::copy_if(impl->keptFresh, std::back_inserter(fresh),
+  impl->wereFresh.clear();
+  std::ranges::copy_if(impl->keptFresh, std::back_inserter(impl->wereFresh),
                        [&](size_t i) { return impl->state->isFresh(i); });
   // A run that fails may have written some of them.
   if (impl->trains())
     impl->state->markChanged();
   DLC_TRY_IN(impl->executor->run(impl->started % 2, trace, done), "entry '", impl->entry.name, "'");
-  for (size_t i : fresh)
+  for (size_t i : impl->wereFresh)
     impl->state->markFresh(i);
   impl->readUntil[impl->side] = ++impl->started;
   if (impl->trains())
