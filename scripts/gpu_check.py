@@ -31,13 +31,16 @@ MOST_MIB = 64
 # Algorithms of convolutions: a build NAME-ALGORITHM each, beside that of the algorithms which dlc chooses.
 ALGORITHMS = ("library", "gemm", "winograd", "fft")
 FORCED = tuple(f"-{name}" for name in ALGORITHMS)
+# How products are computed; those in 16 bits are compared with the CPU's of the same type.
+MATHS = {"": "", "-tf32": "--math=tf32", "-bf16": "--precision=bf16", "-f16": "--precision=f16"}
+HALVES = ("-bf16", "-f16")
 # Name, source, flags of dlc, and whether the CPU's build is packed too, to compare. Every kernel of a library call has one of ours
 # beside it, so --no-libraries checks those; NAME-own are built without the libraries, which fuses more.
 SMALL = [
     ("lenet", "examples/lenet/lenet.dl", "", True),
     ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-fuse-product-gradients", False),
     ("lenet-own", "examples/lenet/lenet.dl", "--gemm=own --conv-algorithm=own", False),
-    ("lenet-tf32", "examples/lenet/lenet.dl", "--math=tf32", False),
+    *((f"lenet{suffix}", "examples/lenet/lenet.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
     *((f"lenet-{name}", "examples/lenet/lenet.dl", f"--conv-algorithm={name}", False) for name in ALGORITHMS),
     ("lenet-small", "examples/lenet/lenet.dl", "-D N=2", True),
     *((f"lenet-small-{name}", "examples/lenet/lenet.dl", f"-D N=2 --conv-algorithm={name}", False) for name in ALGORITHMS),
@@ -50,7 +53,6 @@ SMALL = [
 # Networks: values on two images, of 64 pixels where the CPU plays the GPU, then times with all of a batch.
 NETWORKS = {"alexnet": ("bench/gpu/alexnet.dl", [256]), "vgg16": ("bench/gpu/vgg16.dl", [64]),
             "resnet50": ("examples/resnet50/resnet50.dl", [64, 256]), "fcn": ("bench/gpu/fcn.dl", [16])}
-MATHS = {"": "", "-tf32": "--math=tf32"}
 # Those whose convolutions are most of the work are timed with each algorithm, too.
 LARGE = {"alexnet-b256", "vgg16-b64", "resnet50-b64"}
 
@@ -62,14 +64,15 @@ def values_models(device):
             continue  # 224 pixels take the SIMT device minutes
         size = " -D size=64" if device == "simt" else ""
         for suffix, flags in MATHS.items():
-            yield f"{name}-n2{suffix}", source, f"-D N=2{size} {flags}", suffix == ""
+            yield f"{name}-n2{suffix}", source, f"-D N=2{size} {flags}", suffix in ("", *HALVES)
 
 
 def timed_models():
     for name, (source, batches) in NETWORKS.items():
         for batch in batches:
             for suffix, flags in MATHS.items():
-                yield f"{name}-b{batch}{suffix}", source, f"-D N={batch} {flags}", False
+                if suffix != "-f16" or name == "resnet50":
+                    yield f"{name}-b{batch}{suffix}", source, f"-D N={batch} {flags}", False
             if f"{name}-b{batch}" in LARGE:
                 for algorithm in ALGORITHMS:
                     yield f"{name}-b{batch}-{algorithm}", source, f"-D N={batch} --conv-algorithm={algorithm}", False
@@ -345,7 +348,7 @@ class Checks:
                 self.check(f"values of {name}, as a graph", self.parity, name, "--steps", "5" if name in small else "2")
             if not name.endswith(("-own", *FORCED)):
                 self.check(f"values of {name}, no libraries", self.parity, name, "--no-libraries", "--steps", steps)
-        for name in ("lenet", "lenet-own"):
+        for name in ("lenet", "lenet-own", "lenet-bf16", "lenet-f16"):
             if name in names:
                 self.digits()
                 self.check(f"training {name} on digits", self.train, name)
@@ -384,7 +387,7 @@ class Checks:
         timed = timed or [name for suffix in ("", *FORCED) if self.model(name := f"lenet-small{suffix}").exists()]
         for name in timed:
             self.check(f"times of {name}", self.times, name)
-        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", *(f"lenet-{algorithm}" for algorithm in ALGORITHMS)):
+        for name in ("lenet", "lenet-apart", "lenet-own", "lenet-tf32", "lenet-bf16", *(f"lenet-{algorithm}" for algorithm in ALGORITHMS)):
             if self.device == "cuda" and self.model(name).exists():
                 self.check(f"times of {name}", self.times, name)
                 self.check(f"times of {name}, without a graph", self.times, name, "--no-cuda-graph")
@@ -395,7 +398,7 @@ class Checks:
         for name in timed:
             self.check(f"layers of {name}", self.layers, name)
         for name in timed:
-            if not name.endswith(("-tf32", *FORCED)):
+            if not name.endswith(("-tf32", *HALVES, *FORCED)):
                 self.check(f"layers of {name}, no libraries", self.layers, name, "--no-libraries")
         for name, columns in self.measured.items():
             if {"own", *ALGORITHMS} <= columns.keys():

@@ -86,8 +86,8 @@ SmallVector<TileNumbers> FourierGenerator::tiles(const dl::ConvolutionForm &form
       const TiledConvolution tiled(form, numbers);
       const ProductExtents &p = tiled.product;
       const double seconds =
-          callSeconds(2.0 * p.batch * p.m * p.n * p.k, 2 * sizeof(float) * tiled.end(1),
-                      DLC_MATH_STRICT, target.machine);
+          callSeconds(2.0 * p.batch * p.m * p.n * p.k, 2 * sizeof(float) * tiled.end(1), CallType(),
+                      target.machine);
       if (tiled.fitsWorkspace(1) && seconds < bestSeconds)
         best = numbers, bestSeconds = seconds;
     }

@@ -37,6 +37,8 @@ public:
   mlir::LogicalResult add(DeviceFunction &function);
   /// A workspace of sums of `element`, as the member `partial`.
   void workspace(mlir::Type element) { workspaceElement = accumulatorType(element); }
+  /// The same of elements as tensors of `element` have them.
+  void storage(mlir::Type element) { workspaceElement = element; }
   /// Declarations before the struct.
   void declare(llvm::StringRef text) { declarations += text.str(); }
   /// An entry point of `threads` threads a block: skeleton(Problem{...}).

@@ -74,21 +74,27 @@ private:
 // Time
 //===------------------------------------------------------------------------------------------===//
 
-double codegen::callSeconds(double flops, double bytes, dlc_math math, const GpuMachine &machine) {
-  return machine.kernelSeconds(bytes, 0, 1) + flops / (math == DLC_MATH_TF32
-                                                           ? machine.tensorCoreOperationsPerSecond
+/// Of tensor cores.
+static double tensorCoreRate(CallType type, const GpuMachine &machine) {
+  return type.dtype == DLC_F32 ? machine.tensorCoreOperationsPerSecond
+                               : machine.halfOperationsPerSecond;
+}
+
+double codegen::callSeconds(double flops, double bytes, CallType type, const GpuMachine &machine) {
+  return machine.kernelSeconds(bytes, 0, 1) + flops / (type.usesTensorCores()
+                                                           ? tensorCoreRate(type, machine)
                                                            : machine.libraryOperationsPerSecond);
 }
 
 /// Of cuDNN.
-static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &g, dlc_math math,
+static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &g, CallType type,
                               const GpuMachine &machine) {
   const bool backward = op != DLC_CALL_CONVOLUTION, ofFilter = op == DLC_CALL_BACKWARD_FILTER;
   // Tensor cores take channels by fours, and no engine without them knows images.
   if (g.channels < 4)
     return ofFilter ? machine.imageFilterOperationsPerSecond : machine.imageOperationsPerSecond;
-  if (math == DLC_MATH_TF32)
-    return machine.tensorCoreOperationsPerSecond;
+  if (type.usesTensorCores())
+    return tensorCoreRate(type, machine);
   if (!backward)
     return machine.forwardOperationsPerSecond;
   auto all = [&](int64_t dl::WindowAxis::*number) {
@@ -101,10 +107,22 @@ static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &
   return all(&dl::WindowAxis::stride) ? rate : rate / machine.strideSlowdown;
 }
 
+static uint64_t bytesOf(CallType type, int64_t elements) {
+  return elements * (type.dtype == DLC_F32 ? sizeof(float) : sizeof(uint16_t));
+}
+
 /// Of a launch that moves elements to the workspace or from there.
-static uint64_t movedBytes(int64_t elements) { return 2 * sizeof(float) * elements; }
-static double moveSeconds(int64_t elements, const GpuMachine &machine) {
-  return machine.kernelSeconds(movedBytes(elements), 0, 1);
+static uint64_t movedBytes(CallType type, int64_t elements) { return 2 * bytesOf(type, elements); }
+static double moveSeconds(CallType type, int64_t elements, const GpuMachine &machine) {
+  return machine.kernelSeconds(movedBytes(type, elements), 0, 1);
+}
+
+/// What a schedule says behind the library's name.
+static StringRef typeText(CallType type) {
+  return type.dtype == DLC_BF16       ? ", bf16"
+         : type.dtype == DLC_F16      ? ", f16"
+         : type.math == DLC_MATH_TF32 ? ", TF32"
+                                      : "";
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -151,9 +169,10 @@ private:
 };
 } // namespace
 
-/// Adds a step behind those that come before it, and its buffer.
+/// Adds a step behind those that come before it, and its buffer. What has 16 bits is rounded before
+/// each step.
 bool EpilogueMatcher::take(uint32_t step, std::optional<unsigned> buffer) {
-  if (!buffer || epilogue.bits >= step)
+  if (!buffer || epilogue.bits >= step || !type.getElementType().isF32())
     return false;
   epilogue.bits |= step;
   epilogue.buffers.push_back(*buffer);
@@ -240,13 +259,22 @@ static std::string describeEpilogue(const Epilogue &epilogue) {
 // Products
 //===------------------------------------------------------------------------------------------===//
 
+std::optional<CallType> CallType::get(Type element, dlc_math math) {
+  if (element.isF32())
+    return CallType{DLC_F32, math};
+  if (isSmallFloat(element))
+    return CallType{element.isBF16() ? DLC_BF16 : DLC_F16};
+  return std::nullopt;
+}
+
 bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) {
   return anchor.getAnchor() == Anchor::Gemm && target.gemm == Provider::Library &&
-         getElementTypeOrSelf(anchor->getResult(0)).isF32() && anchor.getFlops() != 0;
+         CallType::get(getElementTypeOrSelf(anchor->getResult(0)), target.math) &&
+         anchor.getFlops() != 0;
 }
 
 LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool transposeB,
-                                 dlc_math math, std::optional<uint64_t> limit) {
+                                 CallType type, std::optional<uint64_t> limit) {
   LibraryCall library;
   library.call.op = DLC_CALL_PRODUCT;
   library.call.transpose_a = transposeA;
@@ -254,19 +282,21 @@ LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool 
   llvm::copy(ArrayRef<int64_t>{p.batch, p.m, p.n, p.k, p.m * p.k, p.k * p.n, p.m * p.n},
              library.call.sizes);
   library.call.workspace_bytes = std::min(productWorkspace, limit.value_or(productWorkspace));
-  library.call.math = math;
+  library.call.math = type.math;
+  library.call.dtype = type.dtype;
   return library;
 }
 
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,
                                                 dl::MatmulOp op) {
   ProductSizes s(op);
+  const CallType type = *CallType::get(getElementTypeOrSelf(op.getC()), target.math);
   std::optional<unsigned> a = plainOperand(spec, op.getA()), b = plainOperand(spec, op.getB());
   if (!a || !b || s.batch * s.m * s.n * s.k == 0)
     return std::nullopt;
   WorkspacePlan workspace(spec);
   LibraryCall library = productCall({s.batch, s.m, s.n, s.k}, op.getTransposeA(),
-                                    op.getTransposeB(), target.math, target.workspaceLimit);
+                                    op.getTransposeB(), type, target.workspaceLimit);
   std::optional<Epilogue> epilogue;
   auto isRowMajor = [](RankedTensorType type) {
     return program::PhysicalLayout::get(type).rowMajor;
@@ -280,23 +310,21 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
     for (unsigned buffer : epilogue->buffers)
       library.arguments.push_back({buffer});
   } else {
-    library.arguments = {workspace.take(s.batch * s.m * s.n * sizeof(float)), {*a}, {*b}};
+    library.arguments = {workspace.take(bytesOf(type, s.batch * s.m * s.n)), {*a}, {*b}};
   }
   library.arguments.push_back(workspace.take(productWorkspace));
   Candidate candidate;
   candidate.schedule =
       epilogue ? "cuBLASLt" + describeEpilogue(*epilogue) : "cuBLASLt, finished by a launch";
-  if (target.math == DLC_MATH_TF32)
-    candidate.schedule += ", TF32";
+  candidate.schedule += typeText(type);
   candidate.parameters = !epilogue;
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
-  candidate.cost =
-      callSeconds(2.0 * s.batch * s.m * s.n * s.k, spec.bytes(), target.math, target.machine);
+  candidate.cost = callSeconds(2.0 * s.batch * s.m * s.n * s.k, spec.bytes(), type, target.machine);
   if (!epilogue) {
     candidate.phases.push_back({blocksFor(s.batch * s.m * s.n, partsThreads), 0});
-    candidate.phases.back().sideBytes = movedBytes(s.batch * s.m * s.n);
-    candidate.cost += moveSeconds(s.batch * s.m * s.n, target.machine);
+    candidate.phases.back().sideBytes = movedBytes(type, s.batch * s.m * s.n);
+    candidate.cost += moveSeconds(type, s.batch * s.m * s.n, target.machine);
   }
   return candidate;
 }
@@ -312,7 +340,7 @@ static FailureOr<KernelText> writeProduct(const KernelSpec &spec, bool finishes)
     return failure();
   text.constant("SPLIT", 1);
   text.constant("PARTS_THREADS", partsThreads);
-  text.workspace(form->element);
+  text.storage(form->element);
   text.phase(partsThreads, "gemmParts");
   return text;
 }
@@ -429,8 +457,8 @@ static Phase movingPhase(const ChannelTensor &tensor, uint64_t bytes, bool inOrd
 
 /// Bytes of the launch that writes an operand to its place: of all that it is computed from, and
 /// its own.
-static uint64_t writtenOperandBytes(const ChannelTensor &tensor) {
-  uint64_t bytes = sizeof(float) * tensor.elements();
+static uint64_t writtenOperandBytes(CallType type, const ChannelTensor &tensor) {
+  uint64_t bytes = bytesOf(type, tensor.elements());
   for (Value value : dl::backwardSlice(tensor.value))
     if (isa<BlockArgument>(value))
       bytes += program::storageBytes(cast<RankedTensorType>(value.getType()));
@@ -456,12 +484,13 @@ static std::optional<Epilogue> matchConvolutionEpilogue(const KernelSpec &spec,
 /// then places in the workspace, in elements: the result's, or -1 if it has none, and those of
 /// operands that do not stand as called.
 static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaTarget &target,
-                                             const ConvolutionCall &c,
+                                             const ConvolutionCall &c, CallType type,
                                              const std::optional<Epilogue> &epilogue) {
   WorkspacePlan workspace(spec);
   LibraryCall library;
   library.call = describeCall(c);
-  library.call.math = target.math;
+  library.call.math = type.math;
+  library.call.dtype = type.dtype;
   dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
   const uint64_t limit = target.workspaceLimit.value_or(convolutionWorkspace);
   library.call.workspace_bytes = wish ? wish.getWorkspace().value_or(limit) : limit;
@@ -483,16 +512,15 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
       candidate.schedule += " " + std::to_string(number);
     candidate.schedule += ", workspace " + std::to_string(engine->workspaceBytes);
   }
-  if (target.math == DLC_MATH_TF32)
-    candidate.schedule += ", TF32";
-  auto placeOf = [](const BufferPiece &piece) { return int64_t(piece.offset / sizeof(float)); };
+  candidate.schedule += typeText(type);
+  auto placeOf = [&](const BufferPiece &piece) { return int64_t(piece.offset / bytesOf(type, 1)); };
   llvm::json::Array places;
   places.push_back(c.channelsLast());
   if (epilogue) {
     library.arguments.push_back({epilogue->result});
     places.push_back(-1);
   } else {
-    library.arguments.push_back(workspace.take(c.result.elements() * sizeof(float)));
+    library.arguments.push_back(workspace.take(bytesOf(type, c.result.elements())));
     places.push_back(placeOf(library.arguments.back()));
   }
   for (const ChannelTensor *tensor : {&c.first, &c.second}) {
@@ -500,9 +528,9 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
       library.arguments.push_back({*operand});
       continue;
     }
-    library.arguments.push_back(workspace.take(tensor->elements() * sizeof(float)));
+    library.arguments.push_back(workspace.take(bytesOf(type, tensor->elements())));
     places.push_back(placeOf(library.arguments.back()));
-    const uint64_t bytes = writtenOperandBytes(*tensor);
+    const uint64_t bytes = writtenOperandBytes(type, *tensor);
     candidate.phases.push_back(movingPhase(*tensor, bytes, comesInOrder(*tensor)));
     candidate.cost += target.machine.kernelSeconds(bytes, 0, 1);
   }
@@ -514,30 +542,30 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   candidate.parameters = std::move(places);
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
-  candidate.cost +=
-      target.machine.kernelSeconds(spec.bytes(), 0, 1) +
-      c.geometry.flops() / convolutionRate(c.op, c.geometry, target.math, target.machine);
+  candidate.cost += target.machine.kernelSeconds(spec.bytes(), 0, 1) +
+                    c.geometry.flops() / convolutionRate(c.op, c.geometry, type, target.machine);
   if (!epilogue) {
-    candidate.phases.push_back(
-        movingPhase(c.result, movedBytes(c.result.elements()), leavesInOrder(spec, c.result)));
-    candidate.cost += moveSeconds(c.result.elements(), target.machine);
+    candidate.phases.push_back(movingPhase(c.result, movedBytes(type, c.result.elements()),
+                                           leavesInOrder(spec, c.result)));
+    candidate.cost += moveSeconds(type, c.result.elements(), target.machine);
   }
   return candidate;
 }
 
 static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
                                                     const CudaTarget &target) {
-  ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast());
-  if (!getElementTypeOrSelf(c.result.value).isF32() ||
-      c.result.elements() * c.first.elements() * c.second.elements() == 0)
+  const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
+  const std::optional<CallType> type = CallType::get(element, target.math);
+  ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast(element));
+  if (!type || c.result.elements() * c.first.elements() * c.second.elements() == 0)
     return std::nullopt;
   std::optional<Epilogue> epilogue = matchConvolutionEpilogue(spec, c);
   std::optional<Candidate> candidate;
   if (epilogue)
-    candidate = scheduleCall(spec, target, c, epilogue);
+    candidate = scheduleCall(spec, target, c, *type, epilogue);
   // No engine may have this epilogue, and one the plain convolution.
   if (!candidate && (!epilogue || epilogue->bits != 0))
-    candidate = scheduleCall(spec, target, c, std::nullopt);
+    candidate = scheduleCall(spec, target, c, *type, std::nullopt);
   return candidate;
 }
 
@@ -598,7 +626,7 @@ static FailureOr<KernelText> writeConvolution(const KernelSpec &spec,
     FailureOr<AnchorForm> form = describeProduct(text);
     if (failed(form) || (resultPlace >= 0 && failed(addStore(text, *form, "finish"))))
       return failure();
-    text.workspace(form->element);
+    text.storage(form->element);
   }
   size_t next = 2;
   for (const ChannelTensor *tensor : {&c.first, &c.second})

@@ -202,7 +202,8 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
     limit = *wish.getWorkspace();
   if (limit)
     limit = *limit - std::min(*limit, llvm::alignTo(candidate.workspaceBytes, DLC_ALIGNMENT));
-  LibraryCall library = productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, math, limit);
+  LibraryCall library =
+      productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, {DLC_F32, math}, limit);
   const unsigned buffer = spec.operandTypes().size() + spec.resultTypes().size();
   auto piece = [&](int64_t at, int64_t elements) {
     return BufferPiece{buffer, sizeof(float) * at, sizeof(float) * elements};
@@ -219,7 +220,7 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
     candidate.schedule += " in " + std::to_string(parts) + " parts of k";
   candidate.phases[1] = {1, 0, 0, std::make_shared<LibraryCall>(library)};
   candidate.cost += callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(parts),
-                                math, target.machine);
+                                {DLC_F32, math}, target.machine);
   return candidate;
 }
 

@@ -93,9 +93,13 @@ struct CudaTarget {
   /// to our own. Called by several threads.
   std::function<std::optional<LibraryEngine>(const dlc_library_call &call)> chooseEngine;
 
-  /// Whether convolutions want their tensors with channels innermost. Tensor cores do; cuDNN's
-  /// engines for strict float32 want them first, and turn others in a workspace of their size.
-  bool wantsChannelsLast() const { return convolution != Provider::Own && math == DLC_MATH_TF32; }
+  /// Whether convolutions of `element` want their tensors with channels innermost. Tensor cores do;
+  /// cuDNN's engines for strict float32 want them first, and turn others in a workspace of their
+  /// size.
+  bool wantsChannelsLast(mlir::Type element) const {
+    return convolution != Provider::Own &&
+           (element.isBF16() || element.isF16() || (element.isF32() && math == DLC_MATH_TF32));
+  }
 
   /// "sm_80,sm_90,simt"; fails with a message for anything else.
   static llvm::Expected<CudaTarget> get(llvm::StringRef names);

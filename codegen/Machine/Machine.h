@@ -99,6 +99,7 @@ struct GpuMachine {
   /// What cuBLASLt 13.1 and cuDNN 9.14 reach of an H100's 67 and 495 TFLOP/s in the layers of
   /// AlexNet, VGG16 and ResNet-50: bench/results/2026-11-26-gpu-check-cuda-run2.jsonl.
   double libraryOperationsPerSecond = 4e13, tensorCoreOperationsPerSecond = 2e14;
+  double halfOperationsPerSecond = 4e14; ///< of tensor cores on numbers of 16 bits
   /// Of cuDNN's convolutions in strict float32: by direction; backward with filters of one tap, and
   /// how many times slower with a stride; of images of less than four channels, in TF32 as well.
   double forwardOperationsPerSecond = 3e13, dataOperationsPerSecond = 2.4e13,

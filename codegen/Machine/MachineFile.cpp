@@ -81,6 +81,7 @@ static llvm::ArrayRef<GpuField> fieldsOf(const GpuMachine &) {
       {"image_operations_per_second", &GpuMachine::imageOperationsPerSecond},
       {"image_filter_operations_per_second", &GpuMachine::imageFilterOperationsPerSecond},
       {"tensor_core_operations_per_second", &GpuMachine::tensorCoreOperationsPerSecond},
+      {"half_operations_per_second", &GpuMachine::halfOperationsPerSecond},
       {"copy_bytes_per_second", &GpuMachine::copyBytesPerSecond}};
   return fields;
 }

@@ -44,7 +44,7 @@ private:
   const KernelOffer *offerIn(dl::FusedOp region, const dl::Layouts &layouts);
   bool hasWanted(dl::FusedOp region, const dl::Layouts &layouts);
   bool takesOnly(dl::FusedOp region, const dl::Layouts &layouts);
-  program::LayoutAttr wantedLayout(RankedTensorType type) const;
+  program::LayoutAttr wantedLayout(dl::FusedOp region, RankedTensorType type) const;
   SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
 
   std::shared_ptr<KernelSelector> selector;
@@ -144,14 +144,26 @@ static void keepOthersRowMajor(dl::FusedOp region, ArrayRef<RankedTensorType> ty
       layout = nullptr;
 }
 
+/// Whether convolutions of numbers that the region has, in memory or on the way, want channels
+/// innermost: then all of its images do.
+static bool wantsChannelsLast(dl::FusedOp region, const CudaTarget &cuda) {
+  auto wants = [&](Value value) {
+    return cuda.wantsChannelsLast(getElementTypeOrSelf(value.getType()));
+  };
+  Block &body = region.getBody().front();
+  return llvm::any_of(body.getArguments(), wants) ||
+         llvm::any_of(body, [&](Operation &op) { return llvm::any_of(op.getResults(), wants); });
+}
+
 /// The layout in which the target may want an image's tensor beside row-major: channels innermost,
 /// all of them on a GPU, in whole lines of 16 on a CPU, which stand behind each other where the
 /// user wants all channels innermost; null if there is none.
-program::LayoutAttr TargetCandidates::wantedLayout(RankedTensorType type) const {
+program::LayoutAttr TargetCandidates::wantedLayout(dl::FusedOp region,
+                                                   RankedTensorType type) const {
   MLIRContext *context = type.getContext();
   const int64_t rank = type.getRank(), line = 16;
   if (auto *cuda = std::get_if<CudaTarget>(&target))
-    return cuda->wantsChannelsLast() && rank >= 3
+    return rank >= 3 && wantsChannelsLast(region, *cuda)
                ? program::LayoutAttr::getChannelsLast(context, rank)
                : program::LayoutAttr();
   // With one pixel the channels stand side by side anyway.
@@ -168,7 +180,7 @@ SmallVector<dl::Layouts> TargetCandidates::layoutsWorthAsking(dl::FusedOp region
   SmallVector<RankedTensorType> types = storedTypes(region);
   SmallVector<dl::Layouts> all = {dl::Layouts(types.size())};
   dl::Layouts wanted =
-      llvm::map_to_vector(types, [&](RankedTensorType type) { return wantedLayout(type); });
+      llvm::map_to_vector(types, [&](RankedTensorType type) { return wantedLayout(region, type); });
   if (std::holds_alternative<CpuTarget>(target))
     keepOthersRowMajor(region, types, wanted);
   if (llvm::any_of(wanted, [](program::LayoutAttr layout) { return bool(layout); }))

@@ -42,6 +42,8 @@ struct FrontendOptions {
   std::string trainSection;
   /// `--infer-batch`: overrides `batch` of the infer sections; empty: theirs, or 1.
   std::vector<int64_t> inferBatches;
+  /// `--precision`: f32, bf16 or f16, where the train section states none.
+  std::string precision = "f32";
   /// `--input-gradients`: a training step that updates no parameter is of use then.
   bool inputGradients = false;
   /// `--data-parallel`: losses of several ranks become one.

@@ -31,6 +31,10 @@ static uint64_t boundedProduct(std::initializer_list<uint64_t> factors) {
   return product;
 }
 
+dlc_dtype callDtype(const dlc_library_call &call) {
+  return call.dtype == 0 ? DLC_F32 : static_cast<dlc_dtype>(call.dtype);
+}
+
 bool isGradientEpilogue(const dlc_library_call &call) {
   return call.op == DLC_CALL_PRODUCT &&
          (call.epilogue == DLC_EPILOGUE_SUMS_A || call.epilogue == DLC_EPILOGUE_SUMS_B);
@@ -128,8 +132,15 @@ Status checkLibraryCall(const dlc_library_call &call) {
     return damaged("epilogue ", call.epilogue, " is none that a ", libraryOpName(call.op), " has");
   if (call.layout > (call.op == DLC_CALL_PRODUCT ? 0u : uint32_t(DLC_CALL_CHANNELS_FIRST)))
     return damaged("layout ", call.layout, " is none that a ", libraryOpName(call.op), " has");
-  if (call.math > DLC_MATH_TF32)
-    return damaged("math ", call.math, " is unknown");
+  const dlc_dtype dtype = callDtype(call);
+  if (dtype != DLC_F32 && dtype != DLC_BF16 && dtype != DLC_F16)
+    return damaged("dtype ", call.dtype, " is none that a library call has");
+  if (call.math > (dtype == DLC_F32 ? uint32_t(DLC_MATH_TF32) : 0u))
+    return damaged("math ", call.math, " is none that a ", libraryOpName(call.op), " of ",
+                   dtypeName(dtype), " has");
+  if (call.epilogue != 0 && dtype != DLC_F32)
+    return damaged("epilogue ", call.epilogue, " is none that a ", libraryOpName(call.op), " of ",
+                   dtypeName(dtype), " has");
   if (call.workspace_bytes >> 50)
     return damaged("a workspace of ", call.workspace_bytes, " bytes");
   DLC_TRY(call.op == DLC_CALL_PRODUCT ? checkProduct(call) : checkConvolution(call));
@@ -140,7 +151,7 @@ Status checkLibraryCall(const dlc_library_call &call) {
 
 static void addOperands(const dlc_library_call &call, std::vector<CallArgument> &arguments) {
   auto add = [&](std::string_view name, uint64_t elements, uint32_t access) {
-    arguments.push_back({name, elements * sizeof(float), access});
+    arguments.push_back({name, elements * dtypeSize(callDtype(call)), access});
   };
   if (call.op == DLC_CALL_PRODUCT) {
     const ProductSizes s = productSizes(call);
@@ -171,7 +182,7 @@ std::vector<CallArgument> callArguments(const dlc_library_call &call) {
   std::vector<CallArgument> arguments;
   addOperands(call, arguments);
   const ResultShape shape = resultShape(call);
-  const uint64_t row = shape.columns * sizeof(float);
+  const uint64_t row = shape.columns * dtypeSize(callDtype(call));
   if (call.epilogue & DLC_EPILOGUE_BIAS)
     arguments.push_back({"bias", row, DLC_READ});
   if (call.epilogue & DLC_EPILOGUE_ADD)

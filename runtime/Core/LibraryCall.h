@@ -36,6 +36,9 @@ struct ResultShape {
 };
 ResultShape resultShape(const dlc_library_call &call);
 
+/// Of all its tensors but the workspace.
+dlc_dtype callDtype(const dlc_library_call &call);
+
 /// Whether the call has one of the epilogues that only single products have: sums of an operand.
 bool isGradientEpilogue(const dlc_library_call &call);
 

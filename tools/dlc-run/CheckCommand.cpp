@@ -3,6 +3,7 @@
 // are compared by name; on request also what evaluations and predictions make of what was trained.
 // Where a tensor is too far off, how much rounding moves it is measured
 // before that is called a difference.
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Exec/Schedule.h"
@@ -25,7 +26,7 @@ namespace {
 class Activations {
 public:
   void clear() { values.clear(), order.clear(); }
-  /// Null if there is none of that name, or it is no float32.
+  /// Null if there is none of that name, or it is no float of 32 or 16 bits.
   const std::vector<float> *find(const std::string &name) const {
     auto it = values.find(name);
     return it == values.end() || it->second.values.empty() ? nullptr : &it->second.values;
@@ -34,14 +35,17 @@ public:
 
   void add(uint32_t record, std::string_view name, const dlc_argument &argument,
            std::span<const std::byte> written) {
-    const size_t count = argument.dtype == DLC_F32 ? written.size() / sizeof(float) : 0;
+    const auto dtype = static_cast<dlc_dtype>(argument.dtype);
+    const bool isFloat = dtype == DLC_F32 || dtype == DLC_BF16 || dtype == DLC_F16;
+    const size_t size = dtypeSize(dtype), count = isFloat ? written.size() / size : 0;
     auto [it, isNew] = values.try_emplace(std::string(name));
     if (isNew)
       order.push_back(it->first);
     else if (it->second.record == record && count <= it->second.values.size())
       return;
     it->second = {record, std::vector<float>(count)};
-    std::memcpy(it->second.values.data(), written.data(), count * sizeof(float));
+    for (size_t i = 0; i < count; ++i)
+      it->second.values[i] = static_cast<float>(loadElement(dtype, written.data() + i * size));
   }
 
 private:
@@ -450,9 +454,9 @@ Status check(const CheckFlags &flags) {
   } else {
     printTable(differences);
     if (flags.activations && leftOut != 0)
-      std::printf(
-          "%llu activations were left out: no float32, or another size or none on the other side\n",
-          static_cast<unsigned long long>(leftOut));
+      std::printf("%llu activations were left out: no f32, bf16 or f16, or another size or none on "
+                  "the other side\n",
+                  static_cast<unsigned long long>(leftOut));
     if (same)
       std::printf("the same within %g times %s's own error, over %llu steps\n", errorFactor,
                   rounds ? "TF32"

@@ -100,6 +100,7 @@ Json describeCall(const Plan &plan, uint32_t number) {
           {"sizes", sizes},
           {"epilogue", call.epilogue},
           {"layout", layoutName(call)},
+          {"dtype", dtypeName(callDtype(call))},
           {"math", call.math == DLC_MATH_TF32 ? "tf32" : "strict"},
           {"workspace_bytes", call.workspace_bytes},
           {"engine",

@@ -142,16 +142,45 @@ static void moveEach(std::span<std::byte> written, double size, uint64_t seed, u
   }
 }
 
+/// Moves numbers of 16 bits to a neighbour with `probability`, by chance up or down. Zeros stay,
+/// and what has no finite neighbour.
+static void moveSome(std::span<std::byte> written, double probability, uint16_t infinityBits,
+                     uint64_t seed, uint32_t record) {
+  constexpr double draws = 0x1p31;
+  PhiloxWords words{};
+  for (uint32_t i = 0; i < written.size() / sizeof(uint16_t); ++i) {
+    if (i % words.size() == 0)
+      words = philox(seed, {i / uint32_t(words.size()), record, 1, hashName("rounding")});
+    const uint32_t word = words[i % words.size()];
+    if (word >> 1 >= probability * draws)
+      continue;
+    uint16_t bits;
+    std::memcpy(&bits, written.data() + i * sizeof(bits), sizeof(bits));
+    const uint16_t moved = word & 1 ? bits + 1 : bits - 1, magnitude = 0x7fff;
+    if ((bits & magnitude) == 0 || (bits & magnitude) >= infinityBits ||
+        (moved & magnitude) >= infinityBits)
+      continue;
+    std::memcpy(written.data() + i * sizeof(moved), &moved, sizeof(moved));
+  }
+}
+
 bool Roundings::move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
                      uint64_t seed) const {
-  const bool isSingle = argument.dtype == DLC_F32;
-  if ((!isSingle && argument.dtype != DLC_F64) || terms[record - entry.records.first] == 0)
+  const uint32_t dtype = argument.dtype;
+  const bool isHalf = dtype == DLC_BF16 || dtype == DLC_F16;
+  if ((!isHalf && dtype != DLC_F32 && dtype != DLC_F64) || terms[record - entry.records.first] == 0)
     return false;
   const dlc_record &writer = plan.records[record];
   const double square = std::pow(roundoffOf(plan, writer), 2) * termsBehind(record, argument);
   const double size = multiple * std::sqrt(square + tf32Square(plan, writer));
-  isSingle ? moveEach<float>(written, size, seed, record)
-           : moveEach<double>(written, size, seed, record);
+  if (isHalf)
+    // Neighbours are between u and 2 u apart, u = 2^-7 in bf16.
+    moveSome(written, size / (dtype == DLC_BF16 ? 0x1p-7 : 0x1p-10),
+             dtype == DLC_BF16 ? 0x7f80 : 0x7c00, seed, record);
+  else if (dtype == DLC_F32)
+    moveEach<float>(written, size, seed, record);
+  else
+    moveEach<double>(written, size, seed, record);
   return true;
 }
 

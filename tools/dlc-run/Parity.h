@@ -22,6 +22,10 @@
 // without writing it apart, such as the terms of a sum, is not moved, and a sum of 0 then shows its
 // own roundings only, not those that the terms have where they are written.
 //
+// What a record writes in 16 bits is the same in both builds, but for sums that lie within
+// float32's error e of a tie: a number of bf16 is then another one with a probability of about e /
+// 2^-7, of f16 e / 2^-10. So the moved run takes a neighbour of so many of them.
+//
 // An element of a max pooling or ReLU that lies within rounding of a tie may take the other branch,
 // which no bound on rounding covers: it shows as a single large difference.
 #ifndef DLC_TOOLS_DLC_RUN_PARITY_H
@@ -52,7 +56,7 @@ public:
   Roundings(const Plan &plan, const EntryInfo &entry);
 
   /// Moves the numbers that a record wrote to the arena, by signs drawn from the seed; false, and
-  /// nothing moved, where they are neither float32 nor float64, or not complete yet.
+  /// nothing moved, where they are no floating-point numbers, or not complete yet.
   bool move(uint32_t record, const dlc_argument &argument, std::span<std::byte> written,
             uint64_t seed) const;
 

@@ -182,6 +182,10 @@ static void addOptions(CLI::App &app, Options &options) {
          "float32 (default); strict: errs like sums in order; tf32: on CUDA")
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
+  app.add_option("--precision", options.precision,
+                 "of products where the section states none: f32 (default), bf16, f16")
+      ->check(oneOf({"f32", "bf16", "f16"}))
+      ->option_text("TYPE");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,
                  "most memory for a step's workspaces; default: none, of cuDNN 16")
       ->check(wholeNumber(0, uint64_t(1) << 20))

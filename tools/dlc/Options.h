@@ -57,6 +57,7 @@ struct Options {
   std::string machine;     ///< a file that says how fast the target is; empty: as dlc knows it
   std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
                            ///< chosen for
+  std::string precision = "f32"; ///< where the train section states none
   Math math = Math::Float32;
   /// Of each kernel, which take turns in it: of a step. Nothing: none on the CPU, 16 on CUDA.
   std::optional<uint64_t> workspaceLimitMiB;

@@ -73,7 +73,8 @@ mlir::ArrayAttr scheduleAttribute(Evaluator &evaluator, const ast::Section &sect
 class SectionCompiler {
 public:
   SectionCompiler(Program &program, Module &main, mlir::ModuleOp module)
-      : program(program), main(main), module(module) {}
+      : program(program), main(main), module(module),
+        precision(parseDType(program.options.precision)) {}
   /// Builds all entries and the variables.
   void run();
 
@@ -137,7 +138,7 @@ private:
   /// What the train section binds, by -D or not.
   Dimensions dimensions;
   /// What the train section's entries compute in, and inference with them.
-  DType precision = DType::F32;
+  DType precision;
   /// Those of all sections, bound or not.
   llvm::StringSet<> dimensionNames;
   llvm::StringMap<SourceRange> entryNames, sectionNames;

@@ -44,9 +44,11 @@ public:
   DescriptorBuilder &set(cudnnBackendAttributeName_t name, int64_t value) {
     return set(name, CUDNN_TYPE_INT64, 1, &value);
   }
-  DescriptorBuilder &setFloatType(cudnnBackendAttributeName_t name) {
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  DescriptorBuilder &setType(cudnnBackendAttributeName_t name, cudnnDataType_t type) {
     return set(name, CUDNN_TYPE_DATA_TYPE, 1, &type);
+  }
+  DescriptorBuilder &setFloatType(cudnnBackendAttributeName_t name) {
+    return setType(name, CUDNN_DATA_FLOAT);
   }
 
   Result<CudnnDescriptor> finalize(std::string_view what) {
@@ -96,6 +98,13 @@ public:
 private:
   static constexpr int64_t firstVirtual = 100;
 
+  cudnnDataType_t storedType() const {
+    const dlc_dtype dtype = callDtype(call);
+    return dtype == DLC_F32    ? CUDNN_DATA_FLOAT
+           : dtype == DLC_BF16 ? CUDNN_DATA_BFLOAT16
+                               : CUDNN_DATA_HALF;
+  }
+
   std::vector<int64_t> extents(uint64_t AxisSizes::*field) const {
     std::vector<int64_t> values;
     for (const AxisSizes &axis : axes)
@@ -123,7 +132,7 @@ private:
     strides[0] = stride;
     const bool isVirtual = number >= firstVirtual;
     return DescriptorBuilder(cudnn, CUDNN_BACKEND_TENSOR_DESCRIPTOR)
-        .setFloatType(CUDNN_ATTR_TENSOR_DATA_TYPE)
+        .setType(CUDNN_ATTR_TENSOR_DATA_TYPE, storedType())
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape)
         .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, tensorId(number))
@@ -410,12 +419,12 @@ private:
     for (int64_t i = 0; i < count; ++i)
       switch (notes[static_cast<size_t>(i)]) {
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: // of float32: TF32
-        if (call.math == DLC_MATH_TF32)
+        if (call.math == DLC_MATH_TF32 || callDtype(call) != DLC_F32)
           break;
         [[fallthrough]];
       case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: // to 16 bits
       case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-        return unsupported("cuDNN's engines all round float32 to fewer bits");
+        return unsupported("cuDNN's engines all round to fewer bits than the call allows");
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
         return unsupported("cuDNN's engines all add in an order that changes");
       default:

@@ -19,6 +19,11 @@ static cublasLtEpilogue_t epilogueOf(const dlc_library_call &call) {
   }
 }
 
+static cudaDataType_t typeOf(const dlc_library_call &call) {
+  const dlc_dtype dtype = callDtype(call);
+  return dtype == DLC_F32 ? CUDA_R_32F : dtype == DLC_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
 /// Epilogues with a vector along the columns or rows of the result: cuBLASLt's bias or its
 /// gradient.
 static constexpr uint32_t vectorSteps =
@@ -40,7 +45,7 @@ ProductPlan::~ProductPlan() {
 
 Status ProductPlan::describeMatrix(cublasLtMatrixLayout_t &layout, uint64_t rows, uint64_t columns,
                                    uint64_t batchStride) {
-  DLC_TRY(check(blas.layoutCreate(&layout, CUDA_R_32F, rows, columns, static_cast<int64_t>(rows)),
+  DLC_TRY(check(blas.layoutCreate(&layout, typeOf(call), rows, columns, static_cast<int64_t>(rows)),
                 "describe a matrix"));
   const auto batch = static_cast<int32_t>(productSizes(call).batch);
   const auto stride = static_cast<int64_t>(batchStride);
@@ -81,10 +86,10 @@ Status ProductPlan::chooseAlgorithm(cublasLtHandle_t handle) {
   auto set = [&](cublasLtMatmulPreferenceAttributes_t name, const auto &value) {
     return check(blas.preferenceSet(preference, name, &value, sizeof(value)), "set a preference");
   };
-  // Partial sums are added where chance does not choose the order.
-  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE |
-                              CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
-                              CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+  // Partial sums are added where chance does not choose the order, and never rounded to 16 bits.
+  const uint32_t reductions =
+      CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE |
+      (callDtype(call) == DLC_F32 ? CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE : 0);
   const uint32_t alignment = DLC_ALIGNMENT;
   const uint64_t workspace = LibraryWorkspace::usableBytes(call);
   Status status = set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);

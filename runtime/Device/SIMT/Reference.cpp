@@ -3,8 +3,11 @@
 // A convolution is taken apart into runs: at one output position, a run is a stretch of the image
 // and the stretch of one output channel's filter that it meets, both contiguous. The three
 // directions are then a dot product, a scaled addition to the image, and one to the filter. Tensors
-// with channels first are turned before and after, operands of TF32 are rounded before.
+// with channels first are turned before and after, operands of TF32 are rounded before,
+// tensors of 16 bits are widened.
 #include "runtime/Device/SIMT/Reference.h"
+#include "dlc/plan.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/LibraryCall.h"
 
 #include <algorithm>
@@ -369,9 +372,35 @@ void runRounded(const dlc_library_call &call, void *const *arguments, ThreadPool
   runLibraryCall(strict, addresses.data(), pool);
 }
 
+/// The call on tensors of 16 bits as f32, and what it writes rounded once.
+void runWidened(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+  const dlc_dtype dtype = callDtype(call);
+  const uint64_t size = dtypeSize(dtype);
+  const std::vector<CallArgument> described = callArguments(call);
+  std::vector<void *> addresses(arguments, arguments + described.size());
+  std::vector<std::vector<float>> tensors(described.size() - (call.workspace_bytes != 0));
+  auto elementAt = [&](size_t argument, size_t element) {
+    return static_cast<std::byte *>(arguments[argument]) + element * size;
+  };
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].resize(described[i].bytes / size);
+    for (size_t j = 0; j < tensors[i].size() && described[i].access == DLC_READ; ++j)
+      tensors[i][j] = static_cast<float>(loadElement(dtype, elementAt(i, j)));
+    addresses[i] = tensors[i].data();
+  }
+  dlc_library_call single = call;
+  single.dtype = DLC_F32;
+  runLibraryCall(single, addresses.data(), pool);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    for (size_t j = 0; j < tensors[i].size() && described[i].access == DLC_WRITE; ++j)
+      storeElement(dtype, tensors[i][j], elementAt(i, j));
+}
+
 } // namespace
 
 void runLibraryCall(const dlc_library_call &call, void *const *arguments, ThreadPool &pool) {
+  if (callDtype(call) != DLC_F32)
+    return runWidened(call, arguments, pool);
   if (call.math == DLC_MATH_TF32)
     return runRounded(call, arguments, pool);
   if (call.layout == DLC_CALL_CHANNELS_FIRST)

@@ -436,7 +436,8 @@ typedef struct dlc_image {
 typedef enum dlc_image_kind { DLC_IMAGE_CUBIN = 1, DLC_IMAGE_PTX = 2 } dlc_image_kind;
 
 /* A call of a library on the device: cuBLASLt for products, cuDNN for convolutions.
- * Product: result = epilogue(op_a(A) * op_b(B)), row-major, f32. Arguments: result, A, B, then
+ * All tensors have `dtype`; sums are of f32, and a result of 16 bits is rounded once.
+ * Product: result = epilogue(op_a(A) * op_b(B)), row-major. Arguments: result, A, B, then
  * those of the epilogue in the order of its bits (further results are written), then the workspace
  * if it has bytes. sizes: batch, m, n, k, then the batch strides of A, B, result in elements.
  * Convolution: sizes: spatial rank, batch, groups, input channels, output channels; then for each
@@ -450,8 +451,8 @@ typedef enum dlc_library_op {
   DLC_CALL_BACKWARD_FILTER = 4
 } dlc_library_op;
 
-/* The steps behind a product or convolution: BIAS, ADD, both, or for a product without a batch one
- * of SUMS_A and SUMS_B. A loader refuses the bits between them. */
+/* The steps behind a product or convolution of f32: BIAS, ADD, both, or for a product without a
+ * batch one of SUMS_A and SUMS_B. A loader refuses the bits between them. */
 typedef enum dlc_epilogue {
   DLC_EPILOGUE_BIAS = 1, /* + bias[column or output channel] */
   DLC_EPILOGUE_ADD = 2,  /* + a tensor of the result's shape; a product's may lie where that does */
@@ -466,9 +467,9 @@ typedef enum dlc_call_layout {
   DLC_CALL_CHANNELS_FIRST = 1 /* batch, channels, space; output channels, input channels, space */
 } dlc_call_layout;
 
-/* What a call may do to its operands. Sums are of float32 either way. */
+/* What a call may do to operands of f32. */
 typedef enum dlc_math {
-  DLC_MATH_STRICT = 0, /* nothing: products of float32 */
+  DLC_MATH_STRICT = 0, /* nothing */
   DLC_MATH_TF32 = 1    /* round them to 10 bits behind the point, as tensor cores do */
 } dlc_math;
 
@@ -483,6 +484,8 @@ typedef struct dlc_library_call {
                        library's heuristic */
   uint32_t layout;  /* dlc_call_layout of a convolution's tensors */
   uint32_t math;    /* dlc_math */
+  uint32_t dtype;   /* DLC_BF16 or DLC_F16; DLC_F32 if it is that or 0 */
+  uint32_t reserved;
 } dlc_library_call;
 
 typedef enum dlc_record_kind {

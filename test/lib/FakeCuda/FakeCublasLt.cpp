@@ -1,10 +1,12 @@
 // The fake's calls. What cuBLASLt refuses, it refuses: a missing pointer.
 #include "test/lib/FakeCuda/FakeCublasLt.h"
+#include "runtime/Core/Initialise.h"
 #include "test/lib/FakeCuda/FakeCuda.h"
 
 #include <cstring>
 #include <vector>
 
+using namespace dlc::runtime;
 using namespace dlc::test;
 
 std::set<cublasLtEpilogue_t> dlc::test::epiloguesWithoutAlgorithm;
@@ -19,9 +21,14 @@ struct Description {
 
 struct Matrix {
   uint64_t rows = 0, columns = 0;
-  int64_t ld = 0, stride = 0;
+  int64_t ld = 0;
+  dlc_dtype dtype = DLC_F32;
+  int64_t stride = 0;
   int32_t batch = 1;
 
+  double load(const void *elements, uint64_t at) const {
+    return loadElement(dtype, static_cast<const std::byte *>(elements) + at * dtypeSize(dtype));
+  }
   uint64_t place(uint64_t row, uint64_t column, int32_t number) const {
     return row + column * static_cast<uint64_t>(ld) + static_cast<uint64_t>(number * stride);
   }
@@ -69,9 +76,11 @@ cublasStatus_t setDescription(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAtt
 
 cublasStatus_t createLayout(cublasLtMatrixLayout_t *made, cudaDataType type, uint64_t rows,
                             uint64_t columns, int64_t ld) {
-  *made = reinterpret_cast<cublasLtMatrixLayout_t>(new Matrix{rows, columns, ld});
-  return type == CUDA_R_32F && ld >= static_cast<int64_t>(rows) ? CUBLAS_STATUS_SUCCESS
-                                                                : CUBLAS_STATUS_INVALID_VALUE;
+  const dlc_dtype dtype = type == CUDA_R_16BF ? DLC_BF16 : type == CUDA_R_16F ? DLC_F16 : DLC_F32;
+  *made = reinterpret_cast<cublasLtMatrixLayout_t>(new Matrix{rows, columns, ld, dtype});
+  const bool known = type == CUDA_R_32F || dtype != DLC_F32;
+  return known && ld >= static_cast<int64_t>(rows) ? CUBLAS_STATUS_SUCCESS
+                                                   : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t setLayout(cublasLtMatrixLayout_t handle, cublasLtMatrixLayoutAttribute_t name,
@@ -128,10 +137,10 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
               ofAddend = *static_cast<const float *>(beta);
   const auto compute = [=, A = A, B = B, D = D] {
     auto left = [&](uint64_t i, uint64_t k, int32_t n) {
-      return double(static_cast<const float *>(a)[turnA ? A.place(k, i, n) : A.place(i, k, n)]);
+      return A.load(a, turnA ? A.place(k, i, n) : A.place(i, k, n));
     };
     auto right = [&](uint64_t k, uint64_t j, int32_t n) {
-      return double(static_cast<const float *>(b)[turnB ? B.place(j, k, n) : B.place(k, j, n)]);
+      return B.load(b, turnB ? B.place(j, k, n) : B.place(k, j, n));
     };
     auto *vector = static_cast<float *>(description.bias);
     const auto epilogue = static_cast<cublasLtEpilogue_t>(description.epilogue);
@@ -143,10 +152,12 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t handle, const voi
             value += left(i, k, n) * right(k, j, n);
           value *= scale;
           if (ofAddend != 0)
-            value += double(ofAddend) * static_cast<const float *>(c)[D.place(i, j, n)];
+            value += double(ofAddend) * D.load(c, D.place(i, j, n));
           if (epilogue == CUBLASLT_EPILOGUE_BIAS)
             value += vector[i];
-          static_cast<float *>(d)[D.place(i, j, n)] = static_cast<float>(value);
+          // As a sum of float32 is rounded.
+          storeElement(D.dtype, static_cast<float>(value),
+                       static_cast<std::byte *>(d) + D.place(i, j, n) * dtypeSize(D.dtype));
         }
     // "The bias size corresponds to the number of rows (B: columns) of the matrix D. The reduction
     // happens over the GEMM's k."

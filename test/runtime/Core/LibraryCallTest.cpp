@@ -2,6 +2,7 @@
 // element by element.
 #include "runtime/Core/LibraryCall.h"
 #include "dlc/plan.h"
+#include "runtime/Core/Initialise.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Device/SIMT/Reference.h"
 
@@ -252,6 +253,63 @@ TEST(LibraryCall, ChannelsFirst) {
       ThreadPool pool(2);
       runLibraryCall(call, last.pointers.data(), pool);
       EXPECT_EQ(channelsLast(first.values[0], result.first, result.second), last.values[0]);
+    }
+}
+
+// Tensors of 16 bits are widened, and what is summed in f32 is rounded once: 1 + 2^-9 is bf16's 1.
+TEST(LibraryCall, SixteenBits) {
+  struct Case {
+    dlc_dtype dtype;
+    uint16_t one, half, sum;
+  };
+  // The product of [1 half] and [1; half], 1.25; of f16 the same.
+  for (const Case &c :
+       {Case{DLC_BF16, 0x3f80, 0x3f00, 0x3fa0}, {DLC_F16, 0x3c00, 0x3800, 0x3d00}}) {
+    dlc_library_call call = callOf(DLC_CALL_PRODUCT, {1, 1, 1, 2});
+    call.dtype = c.dtype;
+    uint16_t result = 0, a[] = {c.one, c.half}, b[] = {c.one, c.half};
+    void *arguments[] = {&result, a, b};
+    ThreadPool pool(1);
+    runLibraryCall(call, arguments, pool);
+    EXPECT_EQ(result, c.sum);
+    // 1 + half of a last place is a tie, which an even 1 wins.
+    const uint16_t tiny = c.dtype == DLC_BF16 ? 0x3b80 : 0x1000; // 2^-8, 2^-11
+    a[1] = tiny, b[1] = c.one;
+    runLibraryCall(call, arguments, pool);
+    EXPECT_EQ(result, c.one);
+  }
+}
+
+// Convolutions in 16 bits, in either order of channels, are those of the same numbers in f32,
+// rounded.
+TEST(LibraryCall, ConvolutionsOfSixteenBits) {
+  for (uint32_t op : {DLC_CALL_CONVOLUTION, DLC_CALL_BACKWARD_DATA, DLC_CALL_BACKWARD_FILTER})
+    for (uint32_t layout : {DLC_CALL_CHANNELS_LAST, DLC_CALL_CHANNELS_FIRST}) {
+      dlc_library_call wide =
+          callOf(dlc_library_op(op), {2, 2, 1, 3, 4, 5, 3, 5, 1, 1, 1, 1, 6, 2, 5, 1, 0, 0, 1});
+      wide.layout = layout;
+      Arguments singles(wide);
+      std::vector<std::vector<std::byte>> halves;
+      std::vector<void *> pointers;
+      dlc_library_call call = wide;
+      call.dtype = DLC_BF16;
+      for (std::vector<float> &values : singles.values) {
+        halves.emplace_back(values.size() * sizeof(uint16_t));
+        for (size_t i = 0; i < values.size(); ++i) {
+          storeElement(DLC_BF16, values[i], halves.back().data() + 2 * i);
+          values[i] = float(loadElement(DLC_BF16, halves.back().data() + 2 * i));
+        }
+      }
+      for (auto &tensor : halves)
+        pointers.push_back(tensor.data());
+      ThreadPool pool(2);
+      runLibraryCall(wide, singles.pointers.data(), pool);
+      runLibraryCall(call, pointers.data(), pool);
+      for (size_t i = 0; i < singles.values[0].size(); ++i) {
+        std::byte rounded[2];
+        storeElement(DLC_BF16, singles.values[0][i], rounded);
+        EXPECT_EQ(loadElement(DLC_BF16, halves[0].data() + 2 * i), loadElement(DLC_BF16, rounded));
+      }
     }
 }
 

@@ -617,7 +617,14 @@ TEST(Loader, ChecksLibraryCalls) {
        [](auto &p) { p.calls[0].layout = 1; }},
       {"library call 0: layout 2 is none that a convolution has",
        [](auto &p) { p.calls[0].op = DLC_CALL_CONVOLUTION, p.calls[0].layout = 2; }},
-      {"library call 0: math 2 is unknown", [](auto &p) { p.calls[0].math = 2; }},
+      {"library call 0: math 2 is none that a product of f32 has",
+       [](auto &p) { p.calls[0].math = 2; }},
+      {"library call 0: math 1 is none that a product of f16 has",
+       [](auto &p) { p.calls[0].math = 1, p.calls[0].dtype = DLC_F16; }},
+      {"library call 0: dtype 2 is none that a library call has",
+       [](auto &p) { p.calls[0].dtype = DLC_F64; }},
+      {"library call 0: epilogue 1 is none that a product of bf16 has",
+       [](auto &p) { p.calls[0].epilogue = DLC_EPILOGUE_BIAS, p.calls[0].dtype = DLC_BF16; }},
       {"library call 0: its engine is immediates [19, 22) of 19",
        [](auto &p) {
          p.immediates.resize(19);

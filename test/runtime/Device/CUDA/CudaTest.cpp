@@ -59,8 +59,9 @@ protected:
   static dlc_library_call callOf(uint32_t op, uint32_t epilogue, uint64_t workspace,
                                  const std::vector<uint64_t> &sizes = conv2,
                                  uint32_t layout = DLC_CALL_CHANNELS_FIRST,
-                                 uint32_t math = DLC_MATH_STRICT) {
+                                 uint32_t math = DLC_MATH_STRICT, uint32_t dtype = DLC_F32) {
     dlc_library_call call = {};
+    call.dtype = dtype;
     call.layout = layout;
     call.math = math;
     call.op = op;
@@ -75,8 +76,9 @@ protected:
   std::string build(uint32_t op, uint32_t epilogue, uint64_t workspace,
                     std::span<const uint64_t> engine = {},
                     const std::vector<uint64_t> &sizes = conv2,
-                    uint32_t layout = DLC_CALL_CHANNELS_FIRST, uint32_t math = DLC_MATH_STRICT) {
-    const dlc_library_call call = callOf(op, epilogue, workspace, sizes, layout, math);
+                    uint32_t layout = DLC_CALL_CHANNELS_FIRST, uint32_t math = DLC_MATH_STRICT,
+                    uint32_t dtype = DLC_F32) {
+    const dlc_library_call call = callOf(op, epilogue, workspace, sizes, layout, math, dtype);
     auto plan = ConvolutionPlan::build(*target, call, engine);
     return plan.ok() ? (*plan)->description() : std::string(plan.status().message());
   }
@@ -98,7 +100,7 @@ TEST_F(CudnnPlans, ThreeDirections) {
 
 // What the layouts are for: 64 channels of 56x56 pixels. Strict float32 needs no workspace with the
 // channels first, and with the channels last only one of the tensors' size keeps the engine of last
-// resort away; TF32 needs none with the channels last.
+// resort away; TF32, bf16 and f16 need none with the channels last.
 TEST_F(CudnnPlans, LayoutsFollowTheMath) {
   const std::vector<uint64_t> conv = {2, 64, 1,  64, 64, 56, 3, 56, 1, 1,
                                       1, 1,  56, 3,  56, 1,  1, 1,  1};
@@ -108,6 +110,10 @@ TEST_F(CudnnPlans, LayoutsFollowTheMath) {
     EXPECT_THAT(build(op, 0, little, {}, conv, DLC_CALL_CHANNELS_LAST, DLC_MATH_TF32),
                 StartsWith("engine "))
         << libraryOpName(op);
+    for (uint32_t dtype : {DLC_BF16, DLC_F16})
+      EXPECT_THAT(build(op, 0, little, {}, conv, DLC_CALL_CHANNELS_LAST, DLC_MATH_STRICT, dtype),
+                  StartsWith("engine "))
+          << libraryOpName(op) << ", " << dtypeName(dtype);
   }
   EXPECT_THAT(build(DLC_CALL_BACKWARD_DATA, 0, little, {}, conv, DLC_CALL_CHANNELS_LAST),
               StartsWith("cuDNN"));

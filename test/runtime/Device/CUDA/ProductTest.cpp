@@ -1,10 +1,10 @@
 // A product with each of its epilogues through a fake cuBLASLt, against the SIMT device's
 // reference: what the CUDA device says in column-major terms is what abi.h says in row-major ones.
+#include "runtime/Core/Initialise.h"
 #include "runtime/Device/CUDA/CudaModule.h"
 #include "runtime/Device/SIMT/Reference.h"
 #include "test/lib/FakeCuda/FakeCublasLt.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -35,13 +35,12 @@ dlc_library_call callOf(uint64_t m, uint64_t n, uint64_t k, uint32_t epilogue, u
 std::vector<std::vector<std::byte>> makeArguments(const dlc_library_call &call, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::vector<std::byte>> all;
+  const dlc_dtype dtype = callDtype(call);
   for (const CallArgument &argument : callArguments(call)) {
-    std::vector<float> values(argument.bytes / sizeof(float));
-    for (float &value : values)
-      value = float(int(random() % 2001) - 1000) / 1000;
     auto &bytes = all.emplace_back(argument.bytes, std::byte(0));
-    if (argument.access == DLC_READ)
-      std::memcpy(bytes.data(), values.data(), argument.bytes);
+    for (uint64_t at = 0; at < argument.bytes && argument.access == DLC_READ;
+         at += dtypeSize(dtype))
+      storeElement(dtype, (int(random() % 2001) - 1000) / 1000.0, bytes.data() + at);
   }
   return all;
 }
@@ -57,12 +56,13 @@ std::vector<void *> addressesOf(std::vector<std::vector<std::byte>> &arguments) 
 void expectEqual(const dlc_library_call &call, const std::vector<std::vector<std::byte>> &got,
                  const std::vector<std::vector<std::byte>> &want) {
   const std::vector<CallArgument> arguments = callArguments(call);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto *a = reinterpret_cast<const float *>(got[i].data()),
-               *b = reinterpret_cast<const float *>(want[i].data());
-    for (size_t j = 0; j < got[i].size() / sizeof(float) && arguments[i].access == DLC_WRITE; ++j)
-      ASSERT_NEAR(a[j], b[j], 1e-5) << arguments[i].name << " " << j;
-  }
+  const dlc_dtype dtype = callDtype(call);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    for (size_t at = 0; at < got[i].size() && arguments[i].access == DLC_WRITE;
+         at += dtypeSize(dtype))
+      ASSERT_NEAR(loadElement(dtype, got[i].data() + at), loadElement(dtype, want[i].data() + at),
+                  1e-5)
+          << arguments[i].name << ", byte " << at;
 }
 
 void checkProduct(const dlc_library_call &call) {
@@ -93,6 +93,18 @@ TEST(Product, TensorCores) {
   dlc_library_call call = callOf(5, 13, 7, bias, 0);
   call.math = DLC_MATH_TF32;
   EXPECT_TRUE(ProductPlan::build(fakeCublasLt(), nullptr, call).ok());
+}
+
+// The fake rounds the same sums once.
+TEST(Product, SixteenBits) {
+  for (dlc_dtype dtype : {DLC_BF16, DLC_F16})
+    for (unsigned transposes = 0; transposes < 4; ++transposes) {
+      dlc_library_call call = callOf(5, 13, 7, 0, transposes, 2);
+      call.dtype = dtype;
+      ASSERT_TRUE(checkLibraryCall(call).ok());
+      EXPECT_EQ(callArguments(call)[0].bytes, 2u * 5 * 13 * sizeof(uint16_t));
+      checkProduct(call);
+    }
 }
 
 TEST(Product, Batches) {
