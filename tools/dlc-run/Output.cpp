@@ -1,5 +1,6 @@
 // JSON lines, tables, units.
 #include "tools/dlc-run/Output.h"
+#include "runtime/Core/LibraryCall.h"
 #include "runtime/Core/Support.h"
 
 #include <algorithm>

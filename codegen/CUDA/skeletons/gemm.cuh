@@ -163,7 +163,7 @@ template <class P> __device__ typename P::T sumOfParts(const P &p, int e) {
   typename P::T sum = p.partial[e];
 #pragma unroll 4
   for (int part = 1; part < P::SPLIT; ++part)
-    sum += p.partial[part * ELEMENTS + e];
+    sum += typename P::T(p.partial[part * ELEMENTS + e]);
   return sum;
 }
 
