@@ -93,7 +93,8 @@ struct Difference {
 Difference compareTensors(const HostTensor &a, const HostTensor &b, double limit);
 
 /// Compares as sets, for buffers whose layouts differ; zeros are left out, because layouts pad with
-/// them. Nothing if the sets have different sizes.
+/// them, but for those of the smaller set that a ReLU or rounding made of few others. Nothing if
+/// more than a 64th is missing there.
 std::optional<Difference> compareAsSets(std::vector<float> a, std::vector<float> b, double limit);
 
 } // namespace dlc::runtime::tool
