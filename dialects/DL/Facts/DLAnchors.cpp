@@ -123,15 +123,14 @@ static AnchorName convolutionName(StringRef direction, Value filter, Value image
           timesText(shapeOf(image).drop_front(1))};
 }
 
-// What computes other types than float32 knows one layout.
 Anchor ConvolutionOp::getAnchor() { return Anchor::Convolution; }
-bool ConvolutionOp::takesAnyLayout() { return isFloat32(getY()); }
+bool ConvolutionOp::takesAnyLayout() { return true; }
 bool ConvolutionOp::takesReductions() { return isFloat32(getY()); }
 uint64_t ConvolutionOp::getFlops() { return getGeometry().flops(); }
 AnchorName ConvolutionOp::getAnchorName() { return convolutionName("", getW(), getY()); }
 
 Anchor ConvolutionBackwardDataOp::getAnchor() { return Anchor::Convolution; }
-bool ConvolutionBackwardDataOp::takesAnyLayout() { return isFloat32(getDx()); }
+bool ConvolutionBackwardDataOp::takesAnyLayout() { return true; }
 bool ConvolutionBackwardDataOp::takesReductions() { return isFloat32(getDx()); }
 uint64_t ConvolutionBackwardDataOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardDataOp::takesPrologue(unsigned operand) { return operand == 0; }
@@ -143,7 +142,7 @@ AnchorName ConvolutionBackwardDataOp::getAnchorName() {
 }
 
 Anchor ConvolutionBackwardFilterOp::getAnchor() { return Anchor::Convolution; }
-bool ConvolutionBackwardFilterOp::takesAnyLayout() { return isFloat32(getDw()); }
+bool ConvolutionBackwardFilterOp::takesAnyLayout() { return true; }
 uint64_t ConvolutionBackwardFilterOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardFilterOp::takesPrologue(unsigned operand) { return operand == 1; }
 std::string ConvolutionBackwardFilterOp::getGradientStage(StringRef) { return "backward_filter"; }
