@@ -47,7 +47,7 @@ SMALL = [
     ("mlp-small", "examples/mlp/mlp.dl", "-D N=4", True),
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
-    ("kernels-tf32", "bench/gpu/kernels.dl", "--math=tf32", False),
+    *((f"kernels{suffix}", "bench/gpu/kernels.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
     ("linear", "bench/gpu/linear.dl", "", True),
 ]
 # Networks: values on two images, of 64 pixels where the CPU plays the GPU, then times with all of a batch.

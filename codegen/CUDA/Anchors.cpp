@@ -155,45 +155,83 @@ std::string codegen::totalsStruct(ArrayRef<dl::ReductionOp> reductions, StringRe
                        fields, clear, finish, merge, shuffled, save, load, name);
 }
 
-std::string
-codegen::reductionMembers(const KernelSpec &spec, ArrayRef<dl::ReductionOp> reductions,
-                          llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor,
-                          bool storesFront) {
-  ReducedAxes axes(reductions.front());
-  std::string text = totalsStruct(reductions, "Totals"), functions, values, adds;
-  if (text.empty())
-    return "";
-  for (size_t i = 0; i < reductions.size(); ++i) {
-    dl::ReductionOp op = reductions[i];
-    std::string number = std::to_string(i);
-    DeviceFunction function(spec, "element" + number, {"k", "r"});
-    Point point = reducedPoint(function, axes);
-    BodyEmitter body = function.body(anchor(function));
-    Value element = body.emit(op.getReduced(), point);
-    if (!element)
+std::string codegen::reductionMembers(const KernelSpec &spec, bool quads) {
+  ArrayRef<dl::ReductionOp> reductions = spec.reductions();
+  const ReducedAxes axes(reductions.front());
+  const int64_t elements = product(axes.shape);
+  auto liesLikeReduced = [&](RankedTensorType type) {
+    return type.getNumElements() == elements && program::PhysicalLayout::get(type).rowMajor;
+  };
+  DeviceFunction at(spec, "at", {"k", "r"});
+  at.returns(at.linear(reducedPoint(at, axes)));
+  // elements(k, r, a0, ..., e0, ..., r0, ...): what is reduced, and results in front of that, from
+  // the elements of operands that lie like it.
+  DeviceFunction function(spec, "elements", {"k", "r"});
+  const Point own = reducedPoint(function, axes);
+  llvm::MapVector<unsigned, Value> given;
+  BodyEmitter body = function.bodyGiven([&](unsigned number, const Point &point) {
+    RankedTensorType type = spec.operandTypes()[number];
+    if (!quads || point != own || !liesLikeReduced(type))
+      return Value();
+    Value &value = given[number];
+    if (!value)
+      value = function.addValue("a" + std::to_string(number), storedType(type.getElementType()));
+    return value;
+  });
+  const std::string lane = quads ? ".v[l]" : "";
+  std::string front, each, values, results, adds, stores;
+  for (auto [i, op] : llvm::enumerate(reductions)) {
+    const std::string number = std::to_string(i);
+    const Value reduced = dl::ReductionOp(op).getReduced();
+    if (failed(function.assign("e" + number, elementOf(reduced), body.emit(reduced, own))))
       return "";
-    // The last one stores: before it all have loaded what a result may lie in.
-    for (unsigned result = 0;
-         storesFront && i + 1 == reductions.size() && result < spec.resultTypes().size();
-         ++result) {
-      if (spec.dependsOnAnchor(spec.result(result)))
-        continue;
-      if (spec.resultTypes()[result].getNumElements() != product(axes.shape) ||
-          failed(function.store(body, result, point)))
-        return "";
-    }
-    function.returns(element);
-    std::string printed = function.print();
-    if (printed.empty())
-      return "";
-    functions += printed;
-    values += "    auto e" + number + " = element" + number + "(k, r);\n";
-    adds += "    v.r" + number + ".add(e" + number + ");\n";
+    values += "      " + storedTypeName(elementOf(reduced)) + " e" + number + ";\n";
+    results += ", e" + number;
+    adds +=
+        "      v" + std::string(quads ? "[l]" : "") + ".r" + number + ".add(e" + number + ");\n";
   }
+  for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
+    if (spec.dependsOnAnchor(spec.result(number)))
+      continue;
+    const std::string name = "r" + std::to_string(number),
+                      buffer = bufferName(spec, spec.operandTypes().size() + number);
+    if (type.getNumElements() != elements)
+      return "";
+    if (!liesLikeReduced(type)) {
+      if (failed(function.store(body, number, own)))
+        return "";
+      continue;
+    }
+    if (failed(function.assign(name, type.getElementType(),
+                               body.emitStored(spec.result(number), own))))
+      return "";
+    const std::string stored = storedTypeName(type.getElementType());
+    front += "    " + (quads ? "Quad<" + stored + ">" : stored) + " " + name + ";\n";
+    results += ", " + name + lane;
+    stores += quads ? "    storeQuad(" + buffer + ", i, " + name + ");\n"
+                    : "    " + buffer + "[i] = " + name + ";\n";
+  }
+  for (auto &[number, value] : given) {
+    const std::string name = "a" + std::to_string(number);
+    front += "    Quad<" + storedTypeName(spec.operandTypes()[number].getElementType()) + "> " +
+             name + " = loadQuad(" + bufferName(spec, number) + ", i);\n";
+    each += ", " + name + lane;
+  }
+  const std::string totals = totalsStruct(reductions, "Totals"), place = at.print(),
+                    printed = function.print();
+  if (totals.empty() || place.empty() || printed.empty())
+    return "";
+  const std::string loop =
+      quads ? "#pragma unroll\n    for (int l = 0; l < 4; ++l) {\n" : std::string("    {\n");
   return llvm::formatv("  static constexpr int KEPT = {0};\n  static constexpr int REDUCED = {1};\n"
-                       "{2}{3}  __device__ void add(Totals &v, int k, int r) const {{\n{4}{5}  }\n",
-                       product(axes.extents(false)), product(axes.extents(true)), text, functions,
-                       values, adds);
+                       "  static constexpr bool QUADS = {2};\n{3}{4}{5}"
+                       "  __device__ void add(Totals {6}, int k, int r) const {{\n{7}{8}{9}"
+                       "{10}      elements({11}{12}{13});\n{14}    }\n{15}  }\n",
+                       product(axes.extents(false)), product(axes.extents(true)),
+                       quads ? "true" : "false", totals, place, printed, quads ? "(&v)[4]" : "&v",
+                       given.empty() && stores.empty() ? "" : "    int i = at(k, r);\n", front,
+                       loop, values, quads ? "k + l, r" : "k, r", each, results, adds, stores)
+      .str();
 }
 
 static FailureOr<AnchorForm> describeMatmul(KernelText &text, dl::MatmulOp op) {

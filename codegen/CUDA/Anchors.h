@@ -71,12 +71,10 @@ Point reducedPoint(DeviceFunction &function, const ReducedAxes &axes);
 /// struct `name`: a total of each reduction, see reductions.cuh. Empty if a type is none that CUDA
 /// kernels know.
 std::string totalsStruct(llvm::ArrayRef<dl::ReductionOp> reductions, llvm::StringRef name);
-/// Members for the reductions' skeletons: KEPT, REDUCED, Totals and add(v, k, r). `anchor` gives
-/// the values that operands may need, `storesFront`: the last element also stores the
-/// results in front of the anchor. Empty if they cannot be printed.
-std::string reductionMembers(const KernelSpec &spec, llvm::ArrayRef<dl::ReductionOp> reductions,
-                             llvm::function_ref<BodyEmitter::AnchorValue(DeviceFunction &)> anchor,
-                             bool storesFront);
+/// Members for the reductions' skeletons: KEPT, REDUCED, QUADS, Totals and add(v, k, r), which also
+/// stores the results in front of the anchor. `quads`: it takes four neighbours along k, which are
+/// neighbours in memory, with one access to each operand. Empty if they cannot be printed.
+std::string reductionMembers(const KernelSpec &spec, bool quads);
 /// The member of Totals that result `number` of `reductions`, counted through all of them, is in.
 std::string totalMember(llvm::ArrayRef<dl::ReductionOp> reductions, unsigned number);
 /// Values that Totals has.

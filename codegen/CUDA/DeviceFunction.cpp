@@ -120,29 +120,46 @@ Value DeviceFunction::bufferPointer(unsigned number) {
   return pointer;
 }
 
+/// The sum of products of an index and a stride.
+Value DeviceFunction::sumOf(ArrayRef<std::pair<Value, int64_t>> terms) {
+  Value sum;
+  for (auto [index, stride] : terms) {
+    if (matchPattern(index, m_Zero()))
+      continue;
+    Value part = stride == 1 ? index : e.mul(index, stride);
+    sum = sum ? e.add(sum, part) : part;
+  }
+  return sum ? sum : e.constant(0);
+}
+
+Value DeviceFunction::linear(const Point &point) {
+  SmallVector<std::pair<Value, int64_t>> terms;
+  int64_t stride = product(point.shape);
+  for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices)) {
+    stride = extent ? stride / extent : 0;
+    terms.emplace_back(index, stride);
+  }
+  return sumOf(terms);
+}
+
 /// Offset in elements.
 Value DeviceFunction::offsetOf(RankedTensorType type, const Point &point) {
   const auto layout = program::PhysicalLayout::get(type);
-  Value offset;
-  auto include = [&](Value index, int64_t stride) {
-    if (matchPattern(index, m_Zero()))
-      return;
-    Value part = stride == 1 ? index : e.mul(index, stride);
-    offset = offset ? e.add(offset, part) : part;
-  };
-  if (layout.rowMajor) {
-    int64_t stride = layout.elements;
-    for (auto [extent, index] : llvm::zip_equal(point.shape, point.indices)) {
-      stride = extent ? stride / extent : 0;
-      include(index, stride);
-    }
-  } else {
-    Point own = reshape(point, type.getShape());
-    for (const program::PhysicalLayout::Dimension &d : layout.dimensions) {
-      include(physicalIndex(e, d, type.getDimSize(d.axis), own.indices[d.axis]), d.stride);
-    }
-  }
-  return offset ? offset : e.constant(0);
+  if (layout.rowMajor)
+    return linear(point);
+  Point own = reshape(point, type.getShape());
+  SmallVector<std::pair<Value, int64_t>> terms;
+  for (const program::PhysicalLayout::Dimension &d : layout.dimensions)
+    terms.emplace_back(physicalIndex(e, d, type.getDimSize(d.axis), own.indices[d.axis]), d.stride);
+  return sumOf(terms);
+}
+
+std::optional<int64_t> DeviceFunction::periodOf(unsigned number, const Point &point) {
+  auto rest = offset(number, point).getDefiningOp<arith::RemUIOp>();
+  APInt period;
+  if (!rest || rest.getLhs() != index(0) || !matchPattern(rest.getRhs(), m_ConstantInt(&period)))
+    return std::nullopt;
+  return period.getSExtValue();
 }
 
 Value DeviceFunction::load(unsigned number, const Point &point) {
@@ -161,13 +178,15 @@ BodyEmitter DeviceFunction::body(BodyEmitter::AnchorValue anchor) {
       std::move(anchor));
 }
 
-BodyEmitter DeviceFunction::body(const Point &own, std::function<Value(unsigned)> known) {
-  return BodyEmitter(spec, builder, loc,
-                     [this, own, known = std::move(known)](unsigned number, const Point &point) {
-                       Value value = point == own ? known(number) : Value();
-                       return value ? value : load(number, point);
-                     },
-                     {});
+BodyEmitter DeviceFunction::bodyGiven(std::function<Value(unsigned, const Point &)> known,
+                                      BodyEmitter::AnchorValue anchor) {
+  return BodyEmitter(
+      spec, builder, loc,
+      [this, known = std::move(known)](unsigned number, const Point &point) {
+        Value value = known(number, point);
+        return value ? value : load(number, point);
+      },
+      std::move(anchor));
 }
 
 BodyEmitter DeviceFunction::body(const KernelSpec &other, std::function<Value(unsigned)> operand) {

@@ -54,10 +54,19 @@ public:
 
   /// Gives the spec's values; operands are loaded from the struct's buffers.
   BodyEmitter body(BodyEmitter::AnchorValue anchor = {});
-  /// The same, where operands at `own` may be known already: null if one is not.
-  BodyEmitter body(const Point &own, std::function<mlir::Value(unsigned number)> known);
+  /// The same, where operands may be known already at some points: null if one is not.
+  BodyEmitter bodyGiven(std::function<mlir::Value(unsigned number, const Point &point)> known,
+                        BodyEmitter::AnchorValue anchor = {});
   /// Values of another spec, whose operands are given.
   BodyEmitter body(const KernelSpec &other, std::function<mlir::Value(unsigned number)> operand);
+  /// Number of the element at a point of its shape, row-major.
+  mlir::Value linear(const Point &point);
+  /// Where the element of operand `number` at `point` stands in memory, in elements.
+  mlir::Value offset(unsigned number, const Point &point) {
+    return offsetOf(spec.operandTypes()[number], point);
+  }
+  /// n, if that is index(0) % n.
+  std::optional<int64_t> periodOf(unsigned number, const Point &point);
   /// Element of operand `number` as stored.
   mlir::Value load(unsigned number, const Point &point);
   /// Computes result `number` at `point` and stores it. Fails if the anchor is needed elsewhere.
@@ -73,6 +82,7 @@ public:
 
 private:
   mlir::Value bufferPointer(unsigned number);
+  mlir::Value sumOf(llvm::ArrayRef<std::pair<mlir::Value, int64_t>> terms);
   mlir::Value offsetOf(mlir::RankedTensorType type, const Point &point);
   /// A sum in the type that it is of.
   mlir::Value rounded(mlir::Value sum, mlir::Type element);

@@ -13,6 +13,8 @@ struct CallType {
 
   /// Of operands of `element`; nothing where the libraries have no such calls.
   static std::optional<CallType> get(mlir::Type element, dlc_math math);
+  /// Channels that tensor cores take at a time; 1 for what does without them.
+  int64_t multiple() const { return !usesTensorCores() ? 1 : dtype == DLC_F32 ? 4 : 8; }
   bool usesTensorCores() const { return dtype != DLC_F32 || math == DLC_MATH_TF32; }
 };
 

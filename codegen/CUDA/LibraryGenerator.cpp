@@ -86,27 +86,6 @@ double codegen::callSeconds(double flops, double bytes, CallType type, const Gpu
                                                            : machine.libraryOperationsPerSecond);
 }
 
-/// Of cuDNN.
-static double convolutionRate(dlc_library_op op, const dl::ConvolutionGeometry &g, CallType type,
-                              const GpuMachine &machine) {
-  const bool backward = op != DLC_CALL_CONVOLUTION, ofFilter = op == DLC_CALL_BACKWARD_FILTER;
-  // Tensor cores take channels by fours, and no engine without them knows images.
-  if (g.channels < 4)
-    return ofFilter ? machine.imageFilterOperationsPerSecond : machine.imageOperationsPerSecond;
-  if (type.usesTensorCores())
-    return tensorCoreRate(type, machine);
-  if (!backward)
-    return machine.forwardOperationsPerSecond;
-  auto all = [&](int64_t dl::WindowAxis::*number) {
-    return llvm::all_of(g.axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
-  };
-  double rate = all(&dl::WindowAxis::kernel) ? (ofFilter ? machine.pointFilterOperationsPerSecond
-                                                         : machine.pointDataOperationsPerSecond)
-                                             : (ofFilter ? machine.filterOperationsPerSecond
-                                                         : machine.dataOperationsPerSecond);
-  return all(&dl::WindowAxis::stride) ? rate : rate / machine.strideSlowdown;
-}
-
 static uint64_t bytesOf(CallType type, int64_t elements) {
   return elements * (type.dtype == DLC_F32 ? sizeof(float) : sizeof(uint16_t));
 }
@@ -356,11 +335,14 @@ struct ChannelTensor {
   StringRef name; ///< of its accessor
   Value value;
   int64_t outer, channels;
+  int64_t calledChannels;        ///< those that the call is told, behind the channels zeros
   SmallVector<int64_t, 3> space; ///< three extents
   bool channelsLast;             ///< in memory as the call takes it
 
   int64_t pixels() const { return product(space); }
   int64_t elements() const { return outer * channels * pixels(); }
+  int64_t calledElements() const { return outer * calledChannels * pixels(); }
+  bool isPadded() const { return calledChannels != channels; }
   /// Whether both orders are the same in memory.
   bool liesEqually() const { return channels == 1 || pixels() == 1; }
   /// Number of blocks of transpose.cuh with `rows` x `columns` turned.
@@ -374,24 +356,33 @@ struct ConvolutionCall {
   dl::ConvolutionGeometry geometry;
   dlc_library_op op;
   ChannelTensor result, first, second;
+  int64_t channels; ///< of images, as the call is told
 
-  ConvolutionCall(Operation *anchor, bool channelsLast);
+  /// `multiple`: of few channels so many are called.
+  ConvolutionCall(Operation *anchor, bool channelsLast, int64_t multiple);
   bool channelsLast() const { return result.channelsLast; }
+  double flops() const { return double(geometry.flops()) / geometry.channels * channels; }
 };
 
 } // namespace
 
-ConvolutionCall::ConvolutionCall(Operation *anchor, bool channelsLast) {
+ConvolutionCall::ConvolutionCall(Operation *anchor, bool channelsLast, int64_t multiple) {
   const auto convolution = dl::ConvolutionForm::get(anchor);
   geometry = convolution.geometry;
-  auto tensor = [&](StringRef name, Value value, ArrayRef<int64_t> shape) {
-    return ChannelTensor{
-        name,        value, shape[0], shape[1], SmallVector<int64_t, 3>(shape.drop_front(2)),
-        channelsLast};
+  const bool isFew = channelsLast && geometry.groups == 1 && geometry.channels < multiple;
+  channels = isFew ? multiple : geometry.channels;
+  auto tensor = [&](StringRef name, Value value, ArrayRef<int64_t> shape, bool hasImages) {
+    return ChannelTensor{name,
+                         value,
+                         shape[0],
+                         shape[1],
+                         isFew && hasImages ? multiple : shape[1],
+                         SmallVector<int64_t, 3>(shape.drop_front(2)),
+                         channelsLast};
   };
-  ChannelTensor x = tensor("x", convolution.x, convolution.xShape());
-  ChannelTensor w = tensor("w", convolution.w, convolution.wShape());
-  ChannelTensor y = tensor("y", convolution.y, convolution.yShape());
+  ChannelTensor x = tensor("x", convolution.x, convolution.xShape(), true);
+  ChannelTensor w = tensor("w", convolution.w, convolution.wShape(), true);
+  ChannelTensor y = tensor("y", convolution.y, convolution.yShape(), false);
   switch (convolution.direction) {
   case dl::ConvolutionForm::Direction::Forward:
     op = DLC_CALL_CONVOLUTION, result = y, first = x, second = w;
@@ -405,11 +396,32 @@ ConvolutionCall::ConvolutionCall(Operation *anchor, bool channelsLast) {
   }
 }
 
+/// Of cuDNN.
+static double convolutionRate(const ConvolutionCall &c, CallType type, const GpuMachine &machine) {
+  const dl::ConvolutionGeometry &g = c.geometry;
+  const bool backward = c.op != DLC_CALL_CONVOLUTION, ofFilter = c.op == DLC_CALL_BACKWARD_FILTER;
+  // No engine without tensor cores knows images.
+  if (c.channels < 4)
+    return ofFilter ? machine.imageFilterOperationsPerSecond : machine.imageOperationsPerSecond;
+  if (type.usesTensorCores())
+    return tensorCoreRate(type, machine);
+  if (!backward)
+    return machine.forwardOperationsPerSecond;
+  auto all = [&](int64_t dl::WindowAxis::*number) {
+    return llvm::all_of(g.axes, [&](const dl::WindowAxis &axis) { return axis.*number == 1; });
+  };
+  double rate = all(&dl::WindowAxis::kernel) ? (ofFilter ? machine.pointFilterOperationsPerSecond
+                                                         : machine.pointDataOperationsPerSecond)
+                                             : (ofFilter ? machine.filterOperationsPerSecond
+                                                         : machine.dataOperationsPerSecond);
+  return all(&dl::WindowAxis::stride) ? rate : rate / machine.strideSlowdown;
+}
+
 static dlc_library_call describeCall(const ConvolutionCall &c) {
   dlc_library_call call = {};
   call.op = c.op;
   const dl::ConvolutionGeometry &g = c.geometry;
-  SmallVector<int64_t> sizes = {int64_t(g.axes.size()), g.batch, g.groups, g.channels, g.filters};
+  SmallVector<int64_t> sizes = {int64_t(g.axes.size()), g.batch, g.groups, c.channels, g.filters};
   for (const dl::WindowAxis &axis : g.axes)
     sizes.append(
         {axis.input, axis.kernel, axis.output, axis.stride, axis.low, axis.high, axis.dilation});
@@ -422,7 +434,8 @@ static dlc_library_call describeCall(const ConvolutionCall &c) {
 static bool standsAsCalled(const ChannelTensor &tensor, RankedTensorType type) {
   const bool last = program::LayoutAttr::isChannelsLast(type),
              first = program::PhysicalLayout::get(type).rowMajor;
-  return (tensor.channelsLast ? last : first) || (tensor.liesEqually() && (last || first));
+  return !tensor.isPadded() &&
+         ((tensor.channelsLast ? last : first) || (tensor.liesEqually() && (last || first)));
 }
 
 /// The operand as it is, if it can be given so; else its place is in the workspace.
@@ -436,6 +449,8 @@ static std::optional<unsigned> givenAsIs(const KernelSpec &spec, const ChannelTe
 
 /// Whether what an operand is computed from lies as the call takes it: then no tile needs turning.
 static bool comesInOrder(const ChannelTensor &tensor) {
+  if (tensor.isPadded())
+    return true;
   bool last = llvm::any_of(dl::backwardSlice(tensor.value), [](Value source) {
     return program::LayoutAttr::isChannelsLast(cast<RankedTensorType>(source.getType()));
   });
@@ -444,13 +459,29 @@ static bool comesInOrder(const ChannelTensor &tensor) {
 
 /// The same of what is computed from the result.
 static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
-  return llvm::any_of(spec.resultTypes(), program::LayoutAttr::isChannelsLast) ==
-         result.channelsLast;
+  return result.isPadded() ||
+         llvm::any_of(spec.resultTypes(), program::LayoutAttr::isChannelsLast) ==
+             result.channelsLast;
+}
+
+/// Whether a launch moves four channels at a time: those of all tensors that lie in the order of
+/// the call with one access.
+static bool movesQuads(const KernelSpec &spec, const ChannelTensor &tensor, bool toWorkspace) {
+  return tensor.channelsLast && !tensor.isPadded() && tensor.channels % 4 == 0 &&
+         (toWorkspace || llvm::all_of(spec.resultTypes(), [&](RankedTensorType type) {
+            return program::LayoutAttr::isChannelsLast(type) &&
+                   type.getNumElements() == tensor.elements();
+          }));
 }
 
 /// A launch between a tensor of the kernel and its place in the workspace.
-static Phase movingPhase(const ChannelTensor &tensor, uint64_t bytes, bool inOrder) {
-  Phase phase = {inOrder ? blocksFor(tensor.elements(), threads) : tensor.blocks()};
+static Phase movingPhase(const KernelSpec &spec, const ChannelTensor &tensor, uint64_t bytes,
+                         bool inOrder, bool toWorkspace) {
+  const int64_t each = movesQuads(spec, tensor, toWorkspace) ? 4 : 1;
+  // Of few channels a thread writes those of a pixel.
+  const int64_t elements =
+      tensor.isPadded() && toWorkspace ? tensor.outer * tensor.pixels() : tensor.elements();
+  Phase phase = {inOrder ? blocksFor(elements, each * threads) : tensor.blocks()};
   phase.sideBytes = bytes;
   return phase;
 }
@@ -458,7 +489,7 @@ static Phase movingPhase(const ChannelTensor &tensor, uint64_t bytes, bool inOrd
 /// Bytes of the launch that writes an operand to its place: of all that it is computed from, and
 /// its own.
 static uint64_t writtenOperandBytes(CallType type, const ChannelTensor &tensor) {
-  uint64_t bytes = bytesOf(type, tensor.elements());
+  uint64_t bytes = bytesOf(type, tensor.calledElements());
   for (Value value : dl::backwardSlice(tensor.value))
     if (isa<BlockArgument>(value))
       bytes += program::storageBytes(cast<RankedTensorType>(value.getType()));
@@ -481,8 +512,8 @@ static std::optional<Epilogue> matchConvolutionEpilogue(const KernelSpec &spec,
 }
 
 /// `epilogue`: nothing if a launch finishes the result. The parameters are the order of channels,
-/// then places in the workspace, in elements: the result's, or -1 if it has none, and those of
-/// operands that do not stand as called.
+/// of how many few are called a multiple, then places in the workspace, in elements: the result's,
+/// or -1 if it has none, and those of operands that do not stand as called.
 static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaTarget &target,
                                              const ConvolutionCall &c, CallType type,
                                              const std::optional<Epilogue> &epilogue) {
@@ -516,11 +547,12 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   auto placeOf = [&](const BufferPiece &piece) { return int64_t(piece.offset / bytesOf(type, 1)); };
   llvm::json::Array places;
   places.push_back(c.channelsLast());
+  places.push_back(type.multiple());
   if (epilogue) {
     library.arguments.push_back({epilogue->result});
     places.push_back(-1);
   } else {
-    library.arguments.push_back(workspace.take(bytesOf(type, c.result.elements())));
+    library.arguments.push_back(workspace.take(bytesOf(type, c.result.calledElements())));
     places.push_back(placeOf(library.arguments.back()));
   }
   for (const ChannelTensor *tensor : {&c.first, &c.second}) {
@@ -528,10 +560,11 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
       library.arguments.push_back({*operand});
       continue;
     }
-    library.arguments.push_back(workspace.take(bytesOf(type, tensor->elements())));
+    library.arguments.push_back(workspace.take(bytesOf(type, tensor->calledElements())));
     places.push_back(placeOf(library.arguments.back()));
     const uint64_t bytes = writtenOperandBytes(type, *tensor);
-    candidate.phases.push_back(movingPhase(*tensor, bytes, comesInOrder(*tensor)));
+    candidate.phases.push_back(
+        movingPhase(spec, *tensor, bytes, comesInOrder(*tensor), /*toWorkspace=*/true));
     candidate.cost += target.machine.kernelSeconds(bytes, 0, 1);
   }
   if (epilogue)
@@ -543,10 +576,10 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
   candidate.cost += target.machine.kernelSeconds(spec.bytes(), 0, 1) +
-                    c.geometry.flops() / convolutionRate(c.op, c.geometry, type, target.machine);
+                    c.flops() / convolutionRate(c, type, target.machine);
   if (!epilogue) {
-    candidate.phases.push_back(movingPhase(c.result, movedBytes(type, c.result.elements()),
-                                           leavesInOrder(spec, c.result)));
+    candidate.phases.push_back(movingPhase(spec, c.result, movedBytes(type, c.result.elements()),
+                                           leavesInOrder(spec, c.result), /*toWorkspace=*/false));
     candidate.cost += moveSeconds(type, c.result.elements(), target.machine);
   }
   return candidate;
@@ -556,8 +589,10 @@ static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
                                                     const CudaTarget &target) {
   const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
   const std::optional<CallType> type = CallType::get(element, target.math);
-  ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast(element));
-  if (!type || c.result.elements() * c.first.elements() * c.second.elements() == 0)
+  if (!type)
+    return std::nullopt;
+  ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast(element), type->multiple());
+  if (c.result.elements() * c.first.elements() * c.second.elements() == 0)
     return std::nullopt;
   std::optional<Epilogue> epilogue = matchConvolutionEpilogue(spec, c);
   std::optional<Candidate> candidate;
@@ -576,15 +611,125 @@ static std::string pixelIndices(StringRef n, ArrayRef<int64_t> space) {
       .str();
 }
 
+/// A phase that moves `tensor` to its place in the workspace, or from there, four channels at a
+/// time, with one access to each tensor that lies so.
+static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, bool toWorkspace,
+                                int64_t place) {
+  const KernelSpec &spec = text.spec;
+  DeviceFunction function(spec, "body", {"b", "c", "d", "h", "w"});
+  SmallVector<int64_t> shape = {tensor.outer, tensor.channels};
+  llvm::append_range(shape, tensor.space);
+  SmallVector<Value> indices;
+  for (unsigned i = 0; i < shape.size(); ++i)
+    indices.push_back(function.index(i));
+  const Point own = DeviceFunction::point(shape, indices);
+  struct Given {
+    Value value;
+    StringRef place; ///< of its elements
+  };
+  llvm::MapVector<unsigned, Given> given;
+  const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
+  const Value sum = toWorkspace ? Value() : function.addSum("v", element);
+  BodyEmitter body = function.bodyGiven(
+      [&](unsigned number, const Point &point) {
+        RankedTensorType type = spec.operandTypes()[number];
+        StringRef at;
+        if (point == own && program::LayoutAttr::isChannelsLast(type))
+          at = "i";
+        else if (program::PhysicalLayout::get(type).rowMajor &&
+                 function.offset(number, point) == function.index(1))
+          at = "c";
+        if (at.empty())
+          return Value();
+        Given &known = given[number];
+        if (!known.value)
+          known = {
+              function.addValue("a" + std::to_string(number), storedType(type.getElementType())),
+              at};
+        return known.place == at ? known.value : Value();
+      },
+      [&](unsigned, const Point &point) { return point == own ? sum : Value(); });
+  std::string loads, stores, call, results;
+  auto addQuad = [&](const std::string &buffer, const std::string &at, Type stored,
+                     const std::string &name) {
+    loads += "    Quad<" + storedTypeName(stored) + "> " + name + " = loadQuad(" + buffer + ", " +
+             at + ");\n";
+    call += ", " + name + ".v[l]";
+  };
+  auto addResult = [&](const std::string &buffer, const std::string &at, Type stored,
+                       const std::string &name, Value value) {
+    loads += "    Quad<" + storedTypeName(stored) + "> " + name + ";\n";
+    results += ", " + name + ".v[l]";
+    stores += "    storeQuad(" + buffer + ", " + at + ", " + name + ");\n";
+    return function.assign(name, stored, value);
+  };
+  const std::string there = std::to_string(place) + " + i";
+  if (toWorkspace) {
+    if (failed(addResult("partial", there, element, "r", body.emitStored(tensor.value, own))))
+      return failure();
+  } else {
+    addQuad("partial", there, element, "v");
+    for (auto [number, type] : llvm::enumerate(spec.resultTypes()))
+      if (failed(addResult(bufferName(spec, spec.operandTypes().size() + number), "i",
+                           type.getElementType(), "r" + std::to_string(number),
+                           body.emitStored(spec.result(number), own))))
+        return failure();
+  }
+  for (auto &[number, known] : given)
+    addQuad(bufferName(spec, number), known.place.str(),
+            spec.operandTypes()[number].getElementType(), "a" + std::to_string(number));
+  const std::string printed = function.print();
+  if (printed.empty())
+    return failure();
+  text.phaseWithMembers(
+      threads, "map",
+      llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+                    "  static constexpr bool QUADS = true;\n{2}"
+                    "  __device__ void four(int i) const {{\n"
+                    "    int c = i % {3}, pixel = i / {3} % {4}, b = i / {5};\n{6}"
+                    "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n"
+                    "      body(b, c + l, {7}{8}{9});\n{10}  }\n"
+                    "  __device__ void one(int) const {{}\n",
+                    tensor.elements(), threads, printed, tensor.channels, tensor.pixels(),
+                    tensor.channels * tensor.pixels(), loads, pixelIndices("pixel", tensor.space),
+                    call, results, stores)
+          .str());
+  return success();
+}
+
+/// A phase that writes the few channels of each pixel and the zeros behind them.
+static void writePadded(KernelText &text, const ChannelTensor &tensor, int64_t place) {
+  text.phaseWithMembers(
+      threads, "map",
+      llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+                    "  static constexpr bool QUADS = false;\n"
+                    "  __device__ void one(int i) const {{\n"
+                    "    int b = i / {2}, pixel = i % {2};\n"
+                    "#pragma unroll\n    for (int c = 0; c < {3}; c += 4) {{\n"
+                    "      Quad<{4}> q;\n"
+                    "#pragma unroll\n      for (int l = 0; l < 4; ++l)\n"
+                    "        q.v[l] = c + l < {5} ? Problem::{6}(b, c + l, {7}) : T(0);\n"
+                    "      storeQuad(partial, {8} + i * {3} + c, q);\n    }\n  }\n",
+                    tensor.outer * tensor.pixels(), threads, tensor.pixels(), tensor.calledChannels,
+                    storedTypeName(getElementTypeOrSelf(tensor.value)), tensor.channels,
+                    tensor.name, pixelIndices("pixel", tensor.space), place)
+          .str());
+}
+
 /// A phase that moves `tensor` to its place in the workspace, or from there: element by element in
 /// the order of the workspace, or in turned tiles.
-static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrder, bool toWorkspace,
-                      int64_t place) {
+static LogicalResult writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrder,
+                               bool toWorkspace, int64_t place) {
+  if (inOrder && movesQuads(text.spec, tensor, toWorkspace))
+    return writeQuads(text, tensor, toWorkspace, place);
+  if (tensor.isPadded() && toWorkspace)
+    return writePadded(text, tensor, place), success();
   std::string indices = pixelIndices("pixel", tensor.space);
   const int64_t pixels = tensor.pixels(), channels = tensor.channels;
   std::string element =
       tensor.channelsLast
-          ? llvm::formatv("partial[{0} + (b * {1} + pixel) * {2} + c]", place, pixels, channels)
+          ? llvm::formatv("partial[{0} + (b * {1} + pixel) * {2} + c]", place, pixels,
+                          tensor.calledChannels)
           : llvm::formatv("partial[{0} + (b * {1} + c) * {2} + pixel]", place, channels, pixels);
   std::string read =
       toWorkspace ? ("Problem::" + tensor.name + "(b, c, " + indices + ")").str() : element;
@@ -602,7 +747,7 @@ static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrde
                                         tensor.channelsLast ? pixels : channels,
                                         tensor.channelsLast ? "c" : "pixel", read, write)
                               .str());
-    return;
+    return success();
   }
   // Neighbours in memory are channels on one side, and pixels on the other.
   StringRef m = toWorkspace == tensor.channelsLast ? "c" : "pixel", n = m == "c" ? "pixel" : "c";
@@ -614,28 +759,31 @@ static void writeMove(KernelText &text, const ChannelTensor &tensor, bool inOrde
                     "  __device__ void store(int b, int {4}, int {5}, T v) const {{ {7}; }\n",
                     tensor.outer, extent(m), extent(n), threads, m, n, read, write)
           .str());
+  return success();
 }
 
 static FailureOr<KernelText> writeConvolution(const KernelSpec &spec,
                                               const llvm::json::Array &places) {
-  ConvolutionCall c(spec.anchorOp(), *places[0].getAsBoolean());
+  ConvolutionCall c(spec.anchorOp(), *places[0].getAsBoolean(), *places[1].getAsInteger());
   KernelText text(spec, {"axis", "map", "transpose"});
-  const int64_t resultPlace = *places[1].getAsInteger();
-  const bool launches = resultPlace >= 0 || places.size() > 2;
+  const int64_t resultPlace = *places[2].getAsInteger();
+  const bool launches = resultPlace >= 0 || places.size() > 3;
   if (launches) {
     FailureOr<AnchorForm> form = describeProduct(text);
     if (failed(form) || (resultPlace >= 0 && failed(addStore(text, *form, "finish"))))
       return failure();
     text.storage(form->element);
   }
-  size_t next = 2;
+  size_t next = 3;
   for (const ChannelTensor *tensor : {&c.first, &c.second})
     if (!givenAsIs(spec, *tensor, tensor->value))
-      writeMove(text, *tensor, comesInOrder(*tensor), /*toWorkspace=*/true,
-                *places[next++].getAsInteger());
+      if (failed(writeMove(text, *tensor, comesInOrder(*tensor), /*toWorkspace=*/true,
+                           *places[next++].getAsInteger())))
+        return failure();
   text.libraryPhase();
-  if (resultPlace >= 0)
-    writeMove(text, c.result, leavesInOrder(spec, c.result), /*toWorkspace=*/false, resultPlace);
+  if (resultPlace >= 0 && failed(writeMove(text, c.result, leavesInOrder(spec, c.result),
+                                           /*toWorkspace=*/false, resultPlace)))
+    return failure();
   return text;
 }
 

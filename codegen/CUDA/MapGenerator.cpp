@@ -1,7 +1,8 @@
 //===- MapGenerator.cpp - element-wise kernels ------------------------------------------------===//
 //
-// All results over one index space, row-major. Operands that lie in it like the results are loaded
-// four elements at a time and given to the body; the body loads what repeats or is permuted.
+// All results over one index space, row-major. Operands that lie in it like the results, or repeat
+// in its innermost axes, are loaded four elements at a time and given to the body; the body loads
+// what repeats otherwise or is permuted.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Generators.h"
@@ -50,15 +51,27 @@ FailureOr<KernelText> MapGenerator::write(const KernelSpec &spec,
   DeviceFunction function(spec, "body", {"i"});
   Point own = function.linearPoint(function.index(0), elements);
   std::vector<std::string> operands, results;
-  llvm::MapVector<unsigned, Value> given;
-  BodyEmitter body = function.body(own, [&](unsigned number) {
+  struct Given {
+    Value value;
+    std::string place; ///< its element's, in terms of i
+  };
+  llvm::MapVector<unsigned, Given> given;
+  BodyEmitter body = function.bodyGiven([&](unsigned number, const Point &point) {
     RankedTensorType type = spec.operandTypes()[number];
-    if (!program::PhysicalLayout::get(type).rowMajor || type.getNumElements() != elements)
+    if (!program::PhysicalLayout::get(type).rowMajor)
       return Value();
-    Value &value = given[number];
-    if (!value)
-      value = function.addValue("a" + std::to_string(number), storedType(type.getElementType()));
-    return value;
+    std::string place = "i";
+    if (point != own || type.getNumElements() != elements) {
+      std::optional<int64_t> period = function.periodOf(number, point);
+      if (!period || *period % 4 != 0)
+        return Value();
+      place += " % " + std::to_string(*period);
+    }
+    Given &known = given[number];
+    if (!known.value)
+      known = {function.addValue("a" + std::to_string(number), storedType(type.getElementType())),
+               place};
+    return known.place == place ? known.value : Value();
   });
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
     if (failed(function.assign("r" + std::to_string(number),
@@ -70,12 +83,12 @@ FailureOr<KernelText> MapGenerator::write(const KernelSpec &spec,
 
   auto word = [](StringRef prefix, size_t number) { return (prefix + Twine(number)).str(); };
   std::string four, one, callFour = "i + l", callOne = "i", storeFour, storeOne;
-  for (auto &[number, value] : given) {
+  for (auto &[number, known] : given) {
     std::string type = storedTypeName(spec.operandTypes()[number].getElementType());
     four += "    Quad<" + type + "> " + word("a", number) + " = loadQuad(" + word("x", number) +
-            ", i);\n";
+            ", " + known.place + ");\n";
     callFour += ", " + word("a", number) + ".v[l]";
-    callOne += ", " + word("x", number) + "[i]";
+    callOne += ", " + word("x", number) + "[" + known.place + "]";
   }
   for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
     std::string name = storedTypeName(type.getElementType());

@@ -37,6 +37,23 @@ static int64_t partsOf(int64_t blocks, int64_t each, int64_t least) {
   return std::max<int64_t>(1, llvm::divideCeil(each, part));
 }
 
+/// How blocks take channels, which are neighbours in memory.
+namespace {
+struct Channels {
+  bool quads;    ///< a thread takes four
+  int64_t lanes; ///< threads side by side, a power of two
+
+  explicit Channels(const KernelSpec &spec) {
+    const ReducedAxes axes(spec.reductions().front());
+    // Totals of a block are in 48 KiB of shared memory.
+    quads = axes.shape.back() % 4 == 0 && totalValues(spec.reductions()) <= 8;
+    const int64_t wanted = product(axes.extents(false)) / (quads ? 4 : 1);
+    lanes = quads ? std::clamp<int64_t>(llvm::bit_floor(uint64_t(wanted)), 4, 32) : 32;
+  }
+  int64_t ofBlock() const { return lanes * (quads ? 4 : 1); }
+};
+} // namespace
+
 /// The type of all totals, in which parts are left; none if they differ.
 static std::optional<Type> commonElement(const KernelSpec &spec) {
   auto elementOf = [](dl::ReductionOp op) {
@@ -58,7 +75,7 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
     return {};
   Candidate candidate;
   bool rows = axes.alongRows();
-  int64_t blocks = rows ? kept : blocksFor(kept, 32);
+  int64_t blocks = rows ? kept : blocksFor(kept, Channels(spec).ofBlock());
   std::optional<Type> element = commonElement(spec);
   int64_t parts = element ? partsOf(blocks, reduced, rows ? 8 * threads : threads / 4) : 1;
   candidate.parameters = parts;
@@ -73,11 +90,10 @@ SmallVector<Candidate> ReduceGenerator::schedules(const KernelSpec &spec,
 
 /// The reductions' element as an accessor, which meets each element once, and so also stores the
 /// results in front of the anchor.
-static FailureOr<AnchorForm> describeReductions(KernelText &text) {
+static FailureOr<AnchorForm> describeReductions(KernelText &text, bool quads) {
   const KernelSpec &spec = text.spec;
   dl::ReductionOp first = spec.reductions().front();
-  auto noAnchor = [](DeviceFunction &) { return BodyEmitter::AnchorValue(); };
-  std::string members = reductionMembers(spec, spec.reductions(), noAnchor, /*storesFront=*/true);
+  std::string members = reductionMembers(spec, quads);
   if (members.empty())
     return failure();
   text.members(members);
@@ -93,7 +109,10 @@ FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,
   int64_t parts = *candidate.parameters.getAsInteger();
   KernelText text(spec, {"reductions", rows ? "reduce_rows" : "reduce_channels", "reduce_parts"});
   text.constant("THREADS", threads);
-  FailureOr<AnchorForm> form = describeReductions(text);
+  const Channels channels(spec);
+  if (!rows)
+    text.constant("LANES", channels.lanes);
+  FailureOr<AnchorForm> form = describeReductions(text, !rows && channels.quads);
   if (failed(form) || failed(addStore(text, *form, "store")))
     return failure();
   text.phase(threads, rows ? "reduceRows" : "reduceChannels");

@@ -3,7 +3,9 @@
 // elements; its struct prints
 //
 //   P::Totals            a struct with a total of each, and the functions below for all together
-//   p.add(v, k, r)       adds element r of those that are combined to element k
+//   p.add(v, k, r)       adds element r of those that are combined to element k; with QUADS of
+//   those
+//                        to elements k to k + 3, to four totals
 //   p.store(k, v)        finishes and stores element k
 //
 //   clear()              nothing is combined yet
