@@ -26,7 +26,11 @@ template <typename T> T take(const std::byte *&from) {
 /// A bit for each element, and what it stands for: the means of both kinds. What is not a number
 /// makes one of them none.
 struct OneBit {
-  static uint64_t bytesOf(uint64_t count) { return 2 * sizeof(float) + (count + 7) / 8; }
+  /// How many numbers a packed block begins with.
+  static size_t keptOf(uint64_t) { return 2; }
+  static uint64_t bytesOf(uint64_t count) {
+    return keptOf(count) * sizeof(float) + (count + 7) / 8;
+  }
 
   static bool bitOf(float value) { return !(value < 0); }
 
@@ -106,6 +110,16 @@ void forEachBlock(std::span<float> numbers, Byte *packed, const Body &body) {
   }
 }
 
+/// Whether what was packed for `numbers` was finite.
+template <typename Packing> bool isFinite(std::span<float> numbers, const std::byte *packed) {
+  bool all = true;
+  forEachBlock<Packing>(numbers, packed, [&](auto block, const std::byte *from) {
+    for (size_t i = 0; i < Packing::keptOf(block.size()); ++i)
+      all &= std::isfinite(take<float>(from));
+  });
+  return all;
+}
+
 template <typename Packing> uint64_t packedBytes(uint64_t count) {
   return count / DLC_SUM_BLOCK * Packing::bytesOf(DLC_SUM_BLOCK) +
          (count % DLC_SUM_BLOCK != 0 ? Packing::bytesOf(count % DLC_SUM_BLOCK) : 0);
@@ -135,29 +149,41 @@ Result<Transport::Ticket> RecordSum::start(Transport &ranks, uint32_t channel, d
   numbers = {reinterpret_cast<float *>(buffer.data()), buffer.size() / sizeof(float)};
   const uint64_t piece = bytesSent(kind, buffer.size());
   packed.resize(piece * ranks.ranks());
-  if (ranks.addsNothing())
-    residual = numbers; // Zeros leave nothing out.
-  else
-    for (size_t i = 0; i < numbers.size(); ++i)
-      residual[i] += numbers[i];
+  // Zeros leave nothing out.
+  left = ranks.addsNothing() ? std::span<float>() : residual;
+  for (size_t i = 0; i < left.size(); ++i)
+    numbers[i] += left[i];
   std::byte *const own = packed.data() + piece * ranks.rank();
   if (kind == DLC_COLLECTIVE_SUM_ONE_BIT)
-    forEachBlock<OneBit>(residual, own, OneBit::pack);
+    forEachBlock<OneBit>(numbers, own, OneBit::pack);
   else
-    forEachBlock<TopK>(residual, own, TopK::pack);
+    forEachBlock<TopK>(numbers, own, TopK::pack);
   return ranks.start({Collective::Kind::Gather, channel, DLC_U8, packed, times});
+}
+
+template <typename Packing> void RecordSum::addUp() {
+  const size_t piece = packedBytes<Packing>(numbers.size());
+  auto forEachRank = [&](const auto &body) {
+    for (size_t at = 0; at < packed.size(); at += piece)
+      body(std::as_const(packed).data() + at);
+  };
+  bool allFinite = true;
+  forEachRank([&](const std::byte *of) { allFinite &= isFinite<Packing>(numbers, of); });
+  if (allFinite)
+    std::ranges::copy(numbers.first(left.size()), left.begin());
+  std::ranges::fill(numbers, 0.0f);
+  forEachRank([&](const std::byte *of) {
+    forEachBlock<Packing>(numbers, of, [](auto sums, auto *at) { Packing::add(at, sums); });
+  });
 }
 
 void RecordSum::finish() {
   if (packed.empty())
     return; // It was not compressed.
-  std::ranges::fill(numbers, 0.0f);
-  const uint64_t piece = bytesSent(kind, numbers.size_bytes());
-  for (const std::byte *of = packed.data(); of != packed.data() + packed.size(); of += piece)
-    if (kind == DLC_COLLECTIVE_SUM_ONE_BIT)
-      forEachBlock<OneBit>(numbers, of, [](auto sums, auto *at) { OneBit::add(at, sums); });
-    else
-      forEachBlock<TopK>(numbers, of, [](auto sums, auto *at) { TopK::add(at, sums); });
+  if (kind == DLC_COLLECTIVE_SUM_ONE_BIT)
+    addUp<OneBit>();
+  else
+    addUp<TopK>();
 }
 
 } // namespace dlc::runtime

@@ -3,7 +3,9 @@
 // A compressed sum is a gather of what each rank has packed, which all ranks add up in the order of
 // ranks: the same bits on all of them. What packing leaves out is added to the next run's numbers
 // (error feedback; Seide et al. 2014 for single bits, Stich et al. 2018 for the largest elements).
-// It is each rank's own, as large as the buffer: the residual, which the State keeps. With one rank
+// It is each rank's own, as large as the buffer: the residual, which the State keeps. A sum of
+// which something is not finite leaves the residuals of all ranks as they were: an update that is
+// left out for it is one step's, and what is not finite would never leave them. With one rank
 // nothing is compressed.
 //
 // Threads: one at a time. Memory: the buffer as for Transport::start().
@@ -22,7 +24,8 @@ public:
   explicit RecordSum(dlc_collective kind) : kind(kind) {}
 
   /// Starts a sum over `buffer`, of elements of `dtype`. `residual`: by element, what the sums so
-  /// far have left out; not looked at where nothing is compressed, or this rank adds nothing.
+  /// far have left out, which finish() changes; not looked at where nothing is compressed, or this
+  /// rank adds nothing.
   Result<Transport::Ticket> start(Transport &ranks, uint32_t channel, dlc_dtype dtype,
                                   std::span<std::byte> buffer, std::span<float> residual,
                                   Collective::Times *times);
@@ -30,8 +33,11 @@ public:
   void finish();
 
 private:
+  template <typename Packing> void addUp();
+
   dlc_collective kind;
-  std::span<float> numbers;
+  /// The buffer; until finish() what packing has left out, which then becomes the residual `left`.
+  std::span<float> numbers, left;
   /// What each rank has packed.
   std::vector<std::byte> packed;
 };

@@ -5,6 +5,7 @@
 #include "runtime/Collectives/VirtualRanks.h"
 #include "runtime/Core/Initialise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -410,6 +411,36 @@ TEST(CompressedSums, PassOnWhatIsNoNumber) {
     EXPECT_TRUE(std::isnan(values[2000]));
     EXPECT_EQ(values[0], ranks->ranks());
   }
+}
+
+// One step's overflow is over with it: the residuals are what they were, on all ranks, and the next
+// sum is what it would have been without.
+TEST(CompressedSums, ForgetWhatIsNotFinite) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  auto add = [](RecordSum &sum, std::vector<float> values, std::vector<float> &residual) {
+    const auto ticket =
+        sum.start(*ranks, 0, DLC_F32, std::as_writable_bytes(std::span(values)), residual, nullptr);
+    EXPECT_TRUE(ticket.ok() && ranks->wait(*ticket).ok());
+    sum.finish();
+    return values;
+  };
+  for (dlc_collective kind : {DLC_COLLECTIVE_SUM_ONE_BIT, DLC_COLLECTIVE_SUM_TOP_K})
+    for (float bad : {inf, -inf, std::numeric_limits<float>::quiet_NaN()}) {
+      RecordSum sum(kind);
+      std::vector<float> residual(3000);
+      add(sum, gradientOf(3000, ranks->rank(), 0), residual);
+      const std::vector<float> before = residual;
+      std::vector<float> values = gradientOf(3000, ranks->rank(), 1);
+      if (ranks->rank() == 0)
+        values[2000] = bad;
+      values = add(sum, values, residual);
+      EXPECT_TRUE(std::ranges::any_of(values, [](float value) { return !std::isfinite(value); }));
+      EXPECT_EQ(residual, before);
+      std::vector<float> other = before;
+      RecordSum anew(kind);
+      EXPECT_EQ(add(sum, gradientOf(3000, ranks->rank(), 2), residual),
+                add(anew, gradientOf(3000, ranks->rank(), 2), other));
+    }
 }
 
 TEST(CompressedSums, SendFewBytes) {
