@@ -461,13 +461,17 @@ Value EntryGradients::scaled(Value loss) {
   return b.multiply(loss, b.castLike(scale, loss));
 }
 
-/// A gradient of the scaled loss as one of the loss.
+/// A gradient of the scaled loss as one of the loss. Of 16 bits it is divided in f32: f16 has no
+/// room for a scale of 65536.
 Value EntryGradients::unscaled(Value gradient) {
   if (!scale)
     return gradient;
   OpBuilder builder(entry.getReturn());
   TensorBuilder b{builder, gradient.getLoc()};
-  return b.divide(gradient, b.broadcast(b.castLike(scale, gradient), b.typeOf(gradient), {}));
+  Type element = b.typeOf(gradient).getElementType();
+  Value wide = b.cast(gradient, element.isF64() ? element : builder.getF32Type());
+  Value quotient = b.divide(wide, b.broadcast(b.castLike(scale, wide), b.typeOf(wide), {}));
+  return b.cast(quotient, element);
 }
 
 void EntryGradients::addGradient(VariableOp parameter, Value gradient, StringRef suffix) {

@@ -11,8 +11,9 @@
 //     %dw = dl.divide %scaled_dw, broadcast(%scale)
 //
 // `dl.loss_scale` of an entry is a number, or "dynamic": what PyTorch's GradScaler does. What the
-// entry gives, and what its update takes, is divided by the scale as soon as it is of f32. The
-// update then is left out where a gradient is not finite, and the scale changes (Update/Guard.cpp).
+// entry gives, and what its update takes, is divided by the scale as soon as it is of f32, or in
+// f32 where it is of 16 bits itself. The update then is left out where a gradient is not finite,
+// and the scale changes (Update/Guard.cpp).
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_DL_LOSSSCALE_H

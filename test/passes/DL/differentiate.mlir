@@ -243,3 +243,15 @@ dl.entry @scaled(%x: tensor<4xf32> {dl.name = "x"}) -> () attributes {dl.loss_sc
   %s = dl.reduce sum %y axes = [0] : tensor<4xf32>
   dl.return loss(%s : tensor<f32>)
 }
+
+// f16 has no room for a scale of 65536: what is of f16 itself is divided in f32.
+// CHECK-LABEL: dl.entry @narrow
+// CHECK: %[[QUOTIENT:.*]] = dl.divide %{{.*}} : tensor<4xf32>
+// CHECK: %[[DX:.*]] = dl.cast %[[QUOTIENT]] : tensor<4xf32> to tensor<4xf16>
+// CHECK: dl.return %[[DX]]
+dl.entry @narrow(%x: tensor<4xf16> {dl.name = "x"}) -> () attributes {dl.loss_scale = "dynamic", kind = #program.entry<train>, updates = []} {
+  %y = dl.tanh %x : tensor<4xf16>
+  %w = dl.cast %y : tensor<4xf16> to tensor<4xf32>
+  %s = dl.reduce sum %w axes = [0] : tensor<4xf32>
+  dl.return loss(%s : tensor<f32>)
+}
