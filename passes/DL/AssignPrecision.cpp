@@ -15,7 +15,8 @@
 // all of it computed so, 16 bits concern its products alone. Variables, what the entry takes and
 // gives, and the loss keep their types. Tensors of f64 stay, and so does what the user has cast.
 // Two do not decide what an op computes in: a number that the program holds, which is multiplied as
-// f32 where 16 bits would round it, and a bias, which is added to a product in f32.
+// f32 where 16 bits would round it, and a bias, which is added to a product in f32. A number that
+// 16 bits have no room for does decide: -1e9, which masks in f32, would be -inf in f16.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Builders/Folding.h"
@@ -76,6 +77,18 @@ static bool isExactIn(Value number, Type type) {
     value->convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven,
                    &losesInfo);
   return !losesInfo;
+}
+
+/// Whether 16 bits make infinity of a number, or of one of two of them.
+static bool overflowsIn(Value number, Type type) {
+  if (auto select = number.getDefiningOp<SelectOp>())
+    return overflowsIn(select.getA(), type) || overflowsIn(select.getB(), type);
+  std::optional<APFloat> value = numberOf(number);
+  bool losesInfo;
+  return value && value->isFinite() &&
+         value->convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                        &losesInfo) &
+             APFloat::opOverflow;
 }
 
 /// Whether `op` adds to a product what is read from a variable.
@@ -207,6 +220,10 @@ void EntryPrecision::visit(Operation *op) {
                                                   : elementOf(op->getOperand(1));
   if (!widest)
     return;
+  if (isHalf(widest) && llvm::any_of(operands, [&](OpOperand *operand) {
+        return overflowsIn(operand->get(), widest);
+      }))
+    widest = single;
   const bool isRounded =
       isHalf(widest) && isa<ElementwiseOp>(op) && !isa<SelectOp>(op) &&
       llvm::any_of(operands, [&](OpOperand *operand) {

@@ -53,6 +53,27 @@ dl.entry @numbers(%x: tensor<4x3xf32>, %v: tensor<3x3xf32>) -> (tensor<4x3xf32>)
   dl.return %z : tensor<4x3xf32>
 }
 
+// What masks in f32 would be -inf in f16, so it is chosen and added in f32; f16 has room for -10000.
+// CHECK-LABEL: dl.entry @masks
+// CHECK: %[[Y:.*]] = dl.matmul {{.*}} : tensor<3x3xf16>, tensor<3x3xf16>
+// CHECK: %[[WIDE:.*]] = dl.cast %[[Y]] : tensor<3x3xf16> to tensor<3x3xf32>
+// CHECK: %[[CHOSEN:.*]] = dl.select %{{.*}}, %[[WIDE]], %{{.*}} : tensor<3x3xf32>
+// CHECK: %[[EITHER:.*]] = dl.select %{{.*}} : tensor<3x3xf32>
+// CHECK: %[[ADDED:.*]] = dl.add %[[WIDE]], %[[EITHER]] : tensor<3x3xf32>
+// CHECK: dl.select %{{.*}}, %[[Y]], %{{.*}} : tensor<3x3xf16>
+// CHECK: dl.return %[[CHOSEN]], %[[ADDED]], %{{.*}}
+dl.entry @masks(%x: tensor<3x3xf32>, %m: tensor<3x3xi1>) -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>) attributes {dl.precision = f16, kind = #program.entry<infer>} {
+  %zero = dl.constant dense<0.0> : tensor<3x3xf32>
+  %never = dl.constant dense<-1.0e9> : tensor<3x3xf32>
+  %hardly = dl.constant dense<-1.0e4> : tensor<3x3xf32>
+  %y = dl.matmul %x, %x : tensor<3x3xf32>, tensor<3x3xf32>
+  %chosen = dl.select %m, %y, %never : tensor<3x3xf32>
+  %either = dl.select %m, %zero, %never : tensor<3x3xf32>
+  %added = dl.add %y, %either : tensor<3x3xf32>
+  %small = dl.select %m, %y, %hardly : tensor<3x3xf32>
+  dl.return %chosen, %added, %small : tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>
+}
+
 // A batch norm takes 16 bits and gives them, its statistics are f32's, as the variables that keep them.
 // CHECK-LABEL: dl.entry @norm
 // CHECK: %[[X:.*]] = dl.cast %{{.*}} : tensor<4x5xbf16> to tensor<4x5xf32>
