@@ -462,13 +462,20 @@ Value EntryGradients::scaled(Value loss) {
 }
 
 /// A gradient of the scaled loss as one of the loss. Of 16 bits it is divided in f32: f16 has no
-/// room for a scale of 65536.
+/// room for a scale of 65536. Where few rows of a table have one, these are divided: their sum is
+/// what SparsifyUpdates looks for.
 Value EntryGradients::unscaled(Value gradient) {
   if (!scale)
     return gradient;
   OpBuilder builder(entry.getReturn());
   TensorBuilder b{builder, gradient.getLoc()};
-  Type element = b.typeOf(gradient).getElementType();
+  RankedTensorType type = b.typeOf(gradient);
+  Type element = type.getElementType();
+  auto rows = gradient.getDefiningOp<ScatterAddOp>();
+  if (rows && element.getIntOrFloatBitWidth() >= 32 &&
+      rows.getValues().getType().getNumElements() < type.getNumElements())
+    return ScatterAddOp::create(builder, rows.getLoc(), type, unscaled(rows.getValues()),
+                                rows.getIndex(), rows.getAxis());
   Value wide = b.cast(gradient, element.isF64() ? element : builder.getF32Type());
   Value quotient = b.divide(wide, b.broadcast(b.castLike(scale, wide), b.typeOf(wide), {}));
   return b.cast(quotient, element);

@@ -63,6 +63,15 @@ private:
 } // namespace
 
 void AtZero::visit(Operation *op) {
+  // An update that an overflow leaves out: what it makes, or what there was.
+  if (auto select = dyn_cast<SelectOp>(op)) {
+    Value a = select.getA(), b = select.getB();
+    if (isZero(a) && isZero(b))
+      same[select] = Value();
+    else if (!isZero(a) && !isZero(b) && of(a) == of(b))
+      same[select] = of(a);
+    return;
+  }
   auto elementwise = dyn_cast<ElementwiseOp>(op);
   if (!elementwise)
     return;

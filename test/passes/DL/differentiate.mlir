@@ -255,3 +255,18 @@ dl.entry @narrow(%x: tensor<4xf16> {dl.name = "x"}) -> () attributes {dl.loss_sc
   %s = dl.reduce sum %w axes = [0] : tensor<4xf32>
   dl.return loss(%s : tensor<f32>)
 }
+
+// Of a table that is looked up in, the rows of the gradient are divided, as long as they are fewer than those of the table.
+// CHECK-LABEL: dl.entry @lookup
+// CHECK: %[[SUM:.*]] = dl.scatter_add %{{.*}} : tensor<3x4xf32>, tensor<3xi32> to tensor<2x4xf32>
+// CHECK: %[[ROWS:.*]] = dl.divide %{{.*}} : tensor<3x4xf32>
+// CHECK: %[[FEW:.*]] = dl.scatter_add %[[ROWS]], %{{.*}} : tensor<3x4xf32>, tensor<3xi32> to tensor<50x4xf32>
+// CHECK: %[[MANY:.*]] = dl.divide %[[SUM]], %{{.*}} : tensor<2x4xf32>
+// CHECK: dl.return %[[FEW]], %[[MANY]]
+dl.entry @lookup(%large: tensor<50x4xf32> {dl.name = "large"}, %small: tensor<2x4xf32> {dl.name = "small"}, %i: tensor<3xi32> {dl.name = "i"}) -> () attributes {dl.loss_scale = 8.0, kind = #program.entry<train>, updates = []} {
+  %a = dl.gather %large, %i axis = 0 : tensor<50x4xf32>, tensor<3xi32>
+  %b = dl.gather %small, %i axis = 0 : tensor<2x4xf32>, tensor<3xi32>
+  %y = dl.multiply %a, %b : tensor<3x4xf32>
+  %s = dl.reduce sum %y axes = [0, 1] : tensor<3x4xf32>
+  dl.return loss(%s : tensor<f32>)
+}

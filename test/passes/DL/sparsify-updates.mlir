@@ -77,6 +77,35 @@ dl.entry @clipped(%dy: tensor<3x8xf32>, %i: tensor<3xi32>, %dw: tensor<4xf32>) a
   dl.return
 }
 
+// Where an overflow leaves an update out, rows without a gradient stay in either case.
+// CHECK-LABEL: dl.entry @guarded(
+// CHECK-NOT: dl.scatter_add
+// CHECK: dl.update_rows
+// CHECK: dl.select
+dl.entry @guarded(%dy: tensor<3x8xf32>, %i: tensor<3xi32>) attributes {kind = #program.entry<train>} {
+  %t = dl.read @table : tensor<50x8xf32>
+  %lr = dl.scalar "lr", 0.1 : tensor<f32>
+  %g = dl.scatter_add %dy, %i axis = 0 : tensor<3x8xf32>, tensor<3xi32> to tensor<50x8xf32>
+  %sums = dl.multi_tensor(%g) scalars() {streams = 1 : i64, sums = 1 : i64} : (tensor<50x8xf32>) -> tensor<1xf32> {
+  ^bb0(%d: tensor<f32>):
+    %0 = dl.multiply %d, %d : tensor<f32>
+    dl.yield %0 : tensor<f32>
+  }
+  %total = dl.reduce sum %sums axes = [0] : tensor<1xf32>
+  %new = dl.multi_tensor(%t, %g) scalars(%lr, %total) {streams = 2 : i64}
+      : (tensor<50x8xf32>, tensor<50x8xf32>, tensor<f32>, tensor<f32>) -> tensor<50x8xf32> {
+  ^bb0(%p: tensor<f32>, %d: tensor<f32>, %rate: tensor<f32>, %squares: tensor<f32>):
+    %0 = dl.multiply %rate, %d : tensor<f32>
+    %1 = dl.subtract %p, %0 : tensor<f32>
+    %most = dl.constant dense<1.0e38> : tensor<f32>
+    %good = dl.compare le %squares, %most : tensor<f32>
+    %2 = dl.select %good, %1, %p : tensor<f32>
+    dl.yield %2 : tensor<f32>
+  }
+  dl.assign @table, %new : tensor<50x8xf32>
+  dl.return
+}
+
 // Momentum moves rows without a gradient, another reader needs it whole, and as many numbers as rows save nothing.
 // CHECK-LABEL: dl.entry @momentum(
 // CHECK-NOT: dl.sum_rows
