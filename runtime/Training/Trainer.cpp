@@ -196,6 +196,17 @@ static bool isOurs(std::string_view scalar) {
          scalar.starts_with("random.");
 }
 
+/// What names of a step's scalars and counters begin with; those of a single one need nothing.
+static std::string prefixOf(std::string_view entry) {
+  return entry == "train_step" ? "" : concat(entry, ".");
+}
+
+/// Whether updates of the entry are left out where a gradient is not finite.
+static bool isGuarded(const Plan &plan, std::string_view entry) {
+  const VariableInfo *skipped = plan.findVariable(concat(prefixOf(entry), "loss_scale.skipped"));
+  return skipped && skipped->role == DLC_ROLE_COUNTER;
+}
+
 Status Trainer::prepareSteps() {
   const Module &module = *state->module();
   const Plan &plan = module.plan();
@@ -216,6 +227,7 @@ Status Trainer::prepareSteps() {
                      {},
                      1,
                      flopsOf(plan, entry)});
+    steps.back().isGuarded = isGuarded(plan, steps.back().name);
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
@@ -279,7 +291,6 @@ Status Trainer::applyFactor(Step &step, double factor) {
   return {};
 }
 
-/// Scalars of a step begin with its name; those of a single one need none.
 void Trainer::findRates() {
   scheduled.clear();
   rates.clear();
@@ -290,9 +301,7 @@ void Trainer::findRates() {
     const double base = given == options.overrides.end() ? scalar.value : given->second;
     scheduled.push_back({&scalar, base});
     for (const Step &step : steps) {
-      const std::string_view name = step.context->entry().name;
-      const std::string prefix = name == "train_step" ? "" : concat(name, ".");
-      if (scalar.name.starts_with(prefix + "optimizer"))
+      if (scalar.name.starts_with(concat(prefixOf(step.context->entry().name), "optimizer")))
         rates.push_back({scalar.name, base, &step});
     }
   }
@@ -523,10 +532,21 @@ Status Trainer::addOverRanks(bool &stop, bool &save, double &rest) {
   return {};
 }
 
+/// A loss that overflows leaves out its update where it is scaled, and is not of the epoch's mean.
+/// The run goes on then, but not where no update is made any more; a sweep over rates ends.
 Status Trainer::reportStep(Step &step) {
-  DLC_TRY(checkLoss(step));
-  step.epochSums.add(step.batchSums);
-  return {};
+  Status finite = checkLoss(step);
+  if (finite.ok()) {
+    step.lost = 0;
+    step.epochSums.add(step.batchSums);
+    return {};
+  }
+  if (!step.isGuarded || heldFactor)
+    return finite;
+  if (++step.lost < mostLost)
+    return {};
+  return failure(StatusCode::Failed, finite.message(), "; it was not finite in ", mostLost,
+                 " steps in a row, whose updates were left out");
 }
 
 bool Trainer::checkpointDue(uint64_t step) const {
@@ -584,7 +604,8 @@ Status Trainer::finishOldest(TrainObserver *observer) {
     finished = checkParameters();
   if (!finished.ok())
     return explainFailure(std::move(finished));
-  finite->settle();
+  if (std::ranges::all_of(steps, [](const Step &step) { return step.lost == 0; }))
+    finite->settle();
   return {};
 }
 

@@ -7,8 +7,9 @@
 //
 // Ownership: shares the State and the datasets. Threads: one at a time. Failure: a loss, a result
 // of an evaluation or a variable in a checkpoint that is not finite ends the run; the last
-// checkpoint stays. A checkpoint that cannot be written does not end it. It is written while the
-// run goes on; the next one, and the end of the run, wait for it.
+// checkpoint stays. A loss that is scaled ends it where it was not finite in `mostLost` steps in a
+// row: until then it leaves out their updates. A checkpoint that cannot be written does not end it.
+// It is written while the run goes on; the next one, and the end of the run, wait for it.
 //
 // Among several ranks, those of the State's device, each trains on its own batches of the same
 // order of samples, all observers hear the sums over the ranks, and rank 0 writes the checkpoints.
@@ -111,6 +112,9 @@ public:
 
 private:
   struct Step;
+  /// In as many a scale of 65536 has fallen below 1, which is of no use then.
+  static constexpr unsigned mostLost = 20;
+
   Trainer(std::shared_ptr<State> state, RunOptions options, Augmentation augmentation)
       : state(std::move(state)), options(std::move(options)),
         augmentation(std::move(augmentation)) {}
@@ -194,6 +198,10 @@ private:
     double factor = 1;
     /// What the entry's records compute.
     uint64_t flops = 0;
+    /// Whether what is not finite leaves out the update, as the loss is scaled.
+    bool isGuarded = false;
+    /// The last runs, in a row, of which a loss was not finite.
+    unsigned lost = 0;
 
     /// Whether it runs on batch number `number`, from 1.
     bool isDue(uint64_t number) const { return number % every == 0; }
