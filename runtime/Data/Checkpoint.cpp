@@ -186,6 +186,33 @@ static Status noParameter(const SafetensorsFile &file, const Plan &plan) {
   return invalid("none of its tensors is a parameter of the model: ", describeNames(file, plan));
 }
 
+/// Whether it is the scale of a loss, or a counter beside it.
+static bool isOfLossScale(std::string_view name) {
+  return name.ends_with("loss_scale") || name.ends_with("loss_scale.skipped") ||
+         name.ends_with("loss_scale.updates");
+}
+
+/// Of a tensor that the model has no variable for.
+static Status otherLossScale(const StoredTensor &tensor, const Plan &plan) {
+  const bool scales = std::ranges::any_of(plan.variables, [](const VariableInfo &variable) {
+    return variable.role == DLC_ROLE_COUNTER && isOfLossScale(variable.name);
+  });
+  return invalid(tensor.quoted(), " is of a loss that was scaled, as that of f16 is, the model's ",
+                 scales ? "is in another way" : "is not", "; `initFrom` takes the weights only");
+}
+
+/// Of a variable that the file has no tensor for.
+static std::string missingNote(const SafetensorsFile &file, const VariableInfo &variable) {
+  if (variable.role == DLC_ROLE_SLOT)
+    return " of the model's optimizer; `initFrom` takes the weights only";
+  if (variable.role != DLC_ROLE_COUNTER || !isOfLossScale(variable.name))
+    return {};
+  const bool scales = std::ranges::any_of(
+      file.tensors(), [](const StoredTensor &tensor) { return isOfLossScale(tensor.name); });
+  return concat(" of the model's loss, which is scaled, as that of f16 is, the file's was ",
+                scales ? "in another way" : "not", "; `initFrom` takes the weights only");
+}
+
 /// Both ways: every tensor is for a variable, every required variable is there.
 static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMode mode) {
   for (const StoredTensor &tensor : file.tensors())
@@ -196,15 +223,14 @@ static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMo
                                         "`initFrom` takes the weights only");
       if (!variable && !hasParameter(file, plan))
         return noParameter(file, plan);
+      if (!variable && isOfLossScale(tensor.name) && mode == LoadMode::Everything)
+        return otherLossScale(tensor, plan);
       DLC_TRY(checkTensor(tensor, variable));
     }
   for (const VariableInfo &variable : plan.variables)
     if (isRequired(variable.role, mode) && !file.find(variable.name))
       return invalid("no tensor '", variable.name, "', the ", roleName(variable.role), " ",
-                     variable.type.str(),
-                     variable.role == DLC_ROLE_SLOT
-                         ? " of the model's optimizer; `initFrom` takes the weights only"
-                         : "");
+                     variable.type.str(), missingNote(file, variable));
   return {};
 }
 
