@@ -19,8 +19,10 @@ static constexpr double most = 0x1p127, least = 0x1p-100;
 
 VariableOp EntryUpdate::guardCounter(StringRef word) {
   std::string name = prefix() + "loss_scale." + word.str();
-  if (auto known = symbols.lookup<VariableOp>(name))
-    return known;
+  for (; Operation *known = symbols.lookup(name); name += "_")
+    if (auto counter = dyn_cast<VariableOp>(known);
+        counter && counter.getRole() == program::Role::Counter)
+      return counter;
   return createCounter(entry, symbols, name, builder.getI64Type(), 0);
 }
 

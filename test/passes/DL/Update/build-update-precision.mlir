@@ -76,3 +76,15 @@ dl.entry @train(%dp: tensor<3xf32>) -> (tensor<3xf32> {dl.name = "gradient.p", d
       #dl.update<@p, lr_mult = 1.0, decay_mult = 1.0, #adam>]} {
   dl.return %dp : tensor<3xf32>
 }
+
+// A parameter that is named as a counter is none.
+// CHECK-LABEL: dl.entry @other(
+// CHECK: dl.read @other.loss_scale.skipped_
+// CHECK: dl.assign @other.loss_scale.skipped, %{{.*}} : tensor<3xf32>
+// CHECK: dl.assign @other.loss_scale.skipped_, %{{.*}} : tensor<i64>
+dl.variable @other.loss_scale.skipped : tensor<3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @other(%dp: tensor<3xf32>) -> (tensor<3xf32> {dl.name = "gradient.p", dl.kind = #program.value<gradient>, dl.of = @other.loss_scale.skipped})
+    attributes {dl.loss_scale = 8.0, kind = #program.entry<train>, updates = [
+      #dl.update<@other.loss_scale.skipped, lr_mult = 1.0, decay_mult = 1.0, #adam>]} {
+  dl.return %dp : tensor<3xf32>
+}
