@@ -41,23 +41,17 @@ public:
     return names;
   }
 
-  bool knows(StringRef cpu) const override {
-    return cpu == plainest() || AArch64::parseCpu(cpu).has_value();
-  }
+  bool knows(StringRef cpu) const override { return AArch64::parseCpu(cpu).has_value(); }
 
-  /// Those that it lacks are there as well: for some processors LLVM lists less than it uses.
+  /// With what a feature implies of others, which LLVM's table of processors leaves out. Those that
+  /// it lacks are there as well: for some processors LLVM lists less than it uses.
   CpuFeatures featuresOf(StringRef cpu) const override {
+    AArch64::ExtensionSet extensions;
+    extensions.addCPUDefaults(*AArch64::parseCpu(cpu));
     CpuFeatures features;
     for (const AArch64::ExtensionInfo &one : AArch64::Extensions)
       if (StringRef name = one.PosTargetFeature; name.consume_front("+"))
-        features[name] = false;
-    const std::optional<AArch64::CpuInfo> known = AArch64::parseCpu(cpu);
-    std::vector<StringRef> names;
-    AArch64::getExtensionFeatures(
-        known ? known->getImpliedExtensions() : AArch64::ARMV8A.DefaultExts, names);
-    for (StringRef name : names)
-      if (name.consume_front("+"))
-        features[name] = true;
+        features[name] = extensions.Enabled.test(one.ID);
     return features;
   }
 
