@@ -16,6 +16,7 @@
 #define DLC_CODEGEN_MACHINE_MACHINE_H
 
 #include "llvm/ADT/StringRef.h"
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -70,7 +71,7 @@ struct CpuMachine {
   bool operator==(const CpuMachine &) const = default;
 
   /// What a core finds of the last cache: twice its share, since cores work on the same tensors.
-  int64_t lastCacheBytes() const { return 2 * l3Bytes / l3Cores; }
+  int64_t lastCacheBytes() const { return std::max<int64_t>(1, 2 * l3Bytes / l3Cores); }
   double tileCyclesPerSecond(unsigned vectorBytes) const {
     return vectorBytes == 64 ? tileCyclesPerSecond64 : tileCyclesPerSecond32;
   }

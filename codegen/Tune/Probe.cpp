@@ -33,9 +33,10 @@ static std::string kernelText(ArrayRef<std::string> types, StringRef op) {
                        types.size(), list, numbers, types.front(), arguments, op);
 }
 
-/// y = f(a), which are so many bytes together.
+/// y = f(a), which are so many bytes together, but a row at least.
 static std::string mapText(int64_t bytes, StringRef op) {
-  return kernelText({llvm::formatv("tensor<{0}x1024xf32>", bytes / 2 / 4096)}, (op + " %a").str());
+  const int64_t rows = std::max<int64_t>(1, bytes / 2 / 4096);
+  return kernelText({llvm::formatv("tensor<{0}x1024xf32>", rows)}, (op + " %a").str());
 }
 
 /// Computes far longer than its operands take from the last cache.

@@ -53,6 +53,9 @@ TEST(Machine, Table) {
   const CpuMachine grace = CpuMachine::get("neoverse-v2", 16);
   EXPECT_EQ(grace.fmasPerCycle, 4);
   EXPECT_EQ(CpuMachine::get("grace", 16).fmasPerCycle, 4);
+  CpuMachine least;
+  least.l3Bytes = 1;
+  EXPECT_EQ(least.lastCacheBytes(), 1) << "what times are divided by";
   EXPECT_EQ(grace.tileCyclesPerSecond(16), 2.6e9);
 }
 

@@ -49,7 +49,7 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
 /// Of a panel that passes over the tiles of a task. A copy of the source's block needs room beside
 /// it.
 static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
-  return s.inPlace ? m.l1Bytes : m.l1Bytes / 2;
+  return std::max<int64_t>(1, s.inPlace ? m.l1Bytes : m.l1Bytes / 2);
 }
 
 double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {

@@ -500,3 +500,17 @@ TEST(Probe, LeavesWhatIsRight) {
   EXPECT_DOUBLE_EQ(found.memoryBytesPerSecond, target.machine.memoryBytesPerSecond);
   EXPECT_DOUBLE_EQ(found.tileCyclesPerSecond32, target.machine.tileCyclesPerSecond32);
 }
+
+/// The least caches that a record may have leave each kernel something to compute.
+TEST(Probe, TinyCaches) {
+  CpuTarget target = llvm::cantFail(CpuTarget::get("avx2"));
+  target.machine.l2Bytes = target.machine.l3Bytes = 1;
+  CpuTarget truth = target;
+  truth.machine.memoryBytesPerSecond *= 0.5;
+  KnownMachine timer(truth);
+  const CpuMachine found =
+      llvm::cantFail(measureMachine(target, timer, [](const ProbedKernel &kernel) {
+        EXPECT_GT(kernel.seconds, 0) << kernel.name;
+      }));
+  EXPECT_NEAR(found.memoryBytesPerSecond / truth.machine.memoryBytesPerSecond, 1, 0.02);
+}
