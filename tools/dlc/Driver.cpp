@@ -20,6 +20,7 @@
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
 #include "runtime/Core/Json.h"
+#include "runtime/Core/ModuleFile.h"
 #include "tools/dlc-run/Progress.h"
 #include "tools/dlc/DeviceTimer.h"
 #include "tools/dlc/Diagnostics.h"
@@ -79,6 +80,7 @@ private:
     return failed(result) ? 1 : 0;
   }
   void warnOfForeignWord();
+  LogicalResult checkProcessor();
   void warnOfOtherProcessor();
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
@@ -223,6 +225,19 @@ LogicalResult Driver::makeTrainingSteps() {
   return choosesEngines ? check(chooseEngines(*cuda, options.cudnnDevice)) : success();
 }
 
+/// Code is timed where it runs.
+LogicalResult Driver::checkProcessor() {
+  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
+  const uint64_t missing = cpu ? cpu->required & ~runtime::hostCpuFeatures() : 0;
+  if (missing == 0)
+    return success();
+  engine
+      .error({}, "--target: code for a '" + cpu->cpu + "' cannot be timed: this processor lacks " +
+                     runtime::cpuFeatureNames(missing))
+      .hint("tune on a machine that the module is for");
+  return failure();
+}
+
 /// What is timed is this machine's speed, whatever processor the code is for; a level such as
 /// x86-64-v3 is for all that have it.
 void Driver::warnOfOtherProcessor() {
@@ -241,7 +256,8 @@ void Driver::warnOfOtherProcessor() {
 
 /// Times the kernels on this machine, and writes down which code to take.
 LogicalResult Driver::tuneModule() {
-  if (failed(readModel()) || failed(openMachine()) || failed(makeTrainingSteps()))
+  if (failed(checkProcessor()) || failed(readModel()) || failed(openMachine()) ||
+      failed(makeTrainingSteps()))
     return failure();
   warnOfOtherProcessor();
   auto timer = openDeviceTimer(target, compilation());
@@ -306,7 +322,8 @@ LogicalResult Driver::openMachine() {
 LogicalResult Driver::measureMachine() {
   engine.warningsAreErrors = options.warningsAreErrors;
   const std::vector<std::string> inputs = {options.machine};
-  if (failed(check(runtime::checkWritable(options.measured, inputs))) || failed(openMachine()))
+  if (failed(checkProcessor()) || failed(check(runtime::checkWritable(options.measured, inputs))) ||
+      failed(openMachine()))
     return failure();
   warnOfOtherProcessor();
   auto timer = openDeviceTimer(target, compilation());
