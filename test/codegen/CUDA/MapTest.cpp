@@ -46,6 +46,30 @@ TEST(CudaMap, Broadcasts) {
                   rounding, "cuda-map");
 }
 
+/// Vectors along an innermost axis, of a multiple of four elements, in 32 and 16 bits.
+TEST(CudaMap, RepeatsFours) {
+  for (const std::string element : {"f32", "bf16"}) {
+    const std::string x = "tensor<3x5x12x" + element + ">", b = "tensor<12x" + element + ">",
+                      c = "tensor<12xf32>";
+    checkCudaKernel({x + ", " + b + ", " + c, x,
+                     R"(
+^bb0(%x: )" + x +
+                         ", %b: " + b + ", %c: " + c + R"():
+  %0 = dl.broadcast %b dims = [2] : )" +
+                         b + " to " + x + R"(
+  %1 = dl.cast %c : )" + c +
+                         " to " + b + R"(
+  %2 = dl.broadcast %1 dims = [2] : )" +
+                         b + " to " + x + R"(
+  %3 = dl.multiply %x, %0 : )" +
+                         x + R"(
+  %4 = dl.add %3, %2 : )" +
+                         x + R"(
+  dl.yield %4 : )" + x},
+                    rounding, "cuda-map");
+  }
+}
+
 /// Bool is a byte in memory, u8 is unsigned, integers keep their width, f64 its precision.
 TEST(CudaMap, Types) {
   checkCudaKernel({"tensor<77xui8>, tensor<77xi32>, tensor<77xi1>, tensor<77xi64>",

@@ -38,6 +38,33 @@ TEST(CudaReduce, Channels) {
   checkCudaKernel(reduce("max", "3x5x40xi32", "3x40xi32", "1"), 0, "cuda-reduce");
 }
 
+/// Four channels a thread: in two passes over rows, with vectors along the channels, operands that
+/// lie otherwise, a result on the way, in 32 and 16 bits; and where a block has less channels.
+TEST(CudaReduce, FourChannels) {
+  for (const std::string rows : {"3x7", "5x200"})
+    for (const std::string channels : {"4", "8", "72", "132"})
+      for (const std::string element : {"f32", "bf16", "f16"}) {
+        const std::string space = rows + "x" + channels + "x",
+                          small = "tensor<" + space + element + ">",
+                          wide = "tensor<" + space + "f32>", sums = "tensor<" + channels + "xf32>",
+                          row = "tensor<" + rows.substr(2) + "x" + channels + "xf32>";
+        SCOPED_TRACE(small);
+        checkCudaKernel({small + ", " + sums + ", " + row, small + ", " + sums + ", " + sums, R"(
+^bb0(%x: )" + small + ", %s: " + sums + ", %r: " + row + R"():
+  %w = dl.cast %x : )" + small + " to " + wide + R"(
+  %m = dl.broadcast %s dims = [2] : )" + sums + " to " + wide + R"(
+  %n = dl.broadcast %r dims = [1, 2] : )" + row + " to " + wide + R"(
+  %0 = dl.subtract %w, %m : )" + wide + R"(
+  %1 = dl.multiply %0, %n : )" + wide + R"(
+  %2 = dl.cast %1 : )" + wide + " to " + small + R"(
+  %3 = dl.cast %2 : )" + small + " to " + wide + R"(
+  %4 = dl.reduce sum %3 axes = [0, 1] : )" + wide + R"(
+  %5 = dl.reduce max %1 axes = [0, 1] : )" + wide + R"(
+  dl.yield %2, %4, %5 : )" + small + ", " + sums + ", " + sums},
+                        rounding, "cuda-reduce");
+      }
+}
+
 static KernelSource moments(const std::string &from, const std::string &to,
                             const std::string &axes) {
   const std::string x = "tensor<" + from + "xf32>", y = "tensor<" + to + ">";
