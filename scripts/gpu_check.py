@@ -258,7 +258,7 @@ class Checks:
         return detail
 
     def parity(self, name, *flags):
-        text = self.run("check", self.model(base_of(name), "cpu"), self.model(name), "--device-a", "cpu", "--device-b", self.device, *flags)
+        text = self.run("check", self.model(base_of(name), "cpu"), self.model(name), "--device-a", "cpu", "--device-b", self.device, *flags, most=240)
         return text.splitlines()[-1]
 
     def train(self, name):
