@@ -3,8 +3,9 @@
 //   dx[n, c, h, w] = sum of dy[n, c, p, q] times the share of pixel (h, w), over all p and q
 //
 // A task has a channel of an image: it clears that and then adds each dy to the pixels that were
-// read. So no two tasks write to one place, and the order, and with it the bits, are those of the
-// definition, which looks at all places for each pixel.
+// read. So no two tasks write to one place, and the order is that of the definition, which looks at
+// all places for each pixel. Last bits may differ from its: there a place and its distance from a
+// pixel are rounded once.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"

@@ -1,0 +1,22 @@
+//===- SamplesTest.cpp - images read at places on the SIMT device -----------------------------===//
+//
+// dl.grid_sample, dl.grid_sample_backward_image and dl.grid_sample_backward_grid.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "test/codegen/SampleKernels.h"
+#include <gtest/gtest.h>
+
+using namespace dlc::test;
+
+TEST(CudaSamples, AllKinds) {
+  for (const SampleSizes &sizes : sampleSizes)
+    for (const char *kind : sampleKinds)
+      for (const KernelSource &source : sampleKernels(sizes, kind))
+        checkCudaKernel(source, sampleRounding, "cuda-elements");
+}
+
+TEST(CudaSamples, OtherElements) {
+  for (const KernelSource &source : sampleKernels(sampleSizes[0], "reflect"))
+    for (const auto &[element, rounding] : otherElements)
+      checkCudaKernel(inElement(source, element), rounding, "cuda-elements");
+}
