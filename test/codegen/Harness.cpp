@@ -131,8 +131,10 @@ static int64_t storageOffset(RankedTensorType type, ArrayRef<int64_t> index) {
 template <typename Visit> static void forEachElement(RankedTensorType type, Visit visit) {
   interpreter::Shape shape(type.getShape().begin(), type.getShape().end());
   int64_t number = 0, bytes = program::elementBytes(type.getElementType());
+  const bool rowMajor = !type.getEncoding();
   interpreter::forEachIndex(shape, [&](const interpreter::Index &index) {
-    visit(number++, storageOffset(type, index) * bytes);
+    visit(number, (rowMajor ? number : storageOffset(type, index)) * bytes);
+    ++number;
   });
 }
 
