@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 namespace dlc::runtime {
 
@@ -93,13 +94,15 @@ Status checkKept(const RunOptions &options, const std::optional<uint64_t> &from)
 }
 
 /// Whether the best, not newer than the checkpoint, is another than this says: that of an earlier
-/// run, whose checkpoint was replaced, or of one that was killed before it had replaced it.
+/// run, whose checkpoint was replaced, or of one that was killed before it had replaced it. The
+/// best behind an epoch is newer than a checkpoint of its last step.
 static bool isOfAnotherRun(const Metadata &best, const Metadata &newest, const std::string &key) {
   const auto known = newest.find(key), found = best.find(key);
   if (known == newest.end() || found == best.end() || known->second == found->second)
     return false;
   const Result<TrainingProgress> there = progressFrom(best), here = progressFrom(newest);
-  return there.ok() && here.ok() && there->step <= here->step;
+  return there.ok() && here.ok() &&
+         std::pair(there->step, there->epoch) <= std::pair(here->step, here->epoch);
 }
 
 Status checkBest(const RunOptions &options, const Module &module, Metadata &resumed) {

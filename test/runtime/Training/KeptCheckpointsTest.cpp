@@ -279,6 +279,32 @@ TEST(KeptCheckpoints, TheBestOfARunThatWasReplaced) {
   EXPECT_NE(readFile(options.checkpoint + ".best"), best);
 }
 
+// A run is killed behind an epoch whose last step was saved, when the best is written and the
+// checkpoint is not: the best is its own.
+TEST(KeptCheckpoints, TheBestBehindAStepThatWasSaved) {
+  const Folder folder;
+  struct Witness : TrainObserver {
+    std::vector<std::byte> first;
+    void onCheckpoint(const std::string &path) override {
+      if (first.empty())
+        first = readFile(path);
+    }
+  } witness;
+  RunOptions options = folder.options();
+  options.saveBest = "loss";
+  options.epochs = 1;
+  options.checkpointEvery = 12;
+  ASSERT_EQ(trained(options, {&witness}), "");
+  const auto last = readFile(options.checkpoint), best = readFile(options.checkpoint + ".best");
+  ASSERT_NE(witness.first, last);
+  writeFile(options.checkpoint, witness.first);
+  ASSERT_EQ(stepIn(options.checkpoint), "12");
+  options.resume = true;
+  EXPECT_EQ(trained(options), "");
+  EXPECT_EQ(readFile(options.checkpoint), last);
+  EXPECT_EQ(readFile(options.checkpoint + ".best"), best);
+}
+
 // Where the best cannot be written it is none: the next evaluation that is better than the last one
 // that was written is.
 TEST(KeptCheckpoints, TheBestThatIsNotWritten) {
