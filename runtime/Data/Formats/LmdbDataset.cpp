@@ -56,7 +56,8 @@ private:
     return concat(path, ": record '", excerpt(records->key(index)), "'");
   }
   Result<Datum> datumOf(uint64_t index) const {
-    Result<Datum> datum = parseDatum(records->value(index));
+    DLC_TRY_ASSIGN(value, records->value(index));
+    Result<Datum> datum = parseDatum(value);
     return datum.ok() ? std::move(datum) : datum.takeStatus().in(placeOf(index));
   }
   DatasetField fieldOf(const Datum &datum) const {

@@ -20,7 +20,8 @@ public:
   virtual ~LmdbReader() = default;
   virtual uint64_t size() const = 0;
   virtual std::string_view key(uint64_t index) const = 0;
-  virtual std::span<const std::byte> value(uint64_t index) const = 0;
+  /// Fails with Damaged where its pages are none of a value.
+  virtual Result<std::span<const std::byte>> value(uint64_t index) const = 0;
 };
 
 /// Writes a database of its own, whole or not at all.
@@ -33,7 +34,7 @@ public:
 };
 
 /// Changes with every change of what is above.
-inline constexpr uint32_t lmdbPluginVersion = 1;
+inline constexpr uint32_t lmdbPluginVersion = 2;
 
 struct LmdbPlugin {
   uint32_t version;

@@ -1,7 +1,8 @@
 // Reads databases as LMDB writes them (lmdb's mdb.c, "Page header" and "Node header"), without
 // LMDB, which trusts its file: a database comes from elsewhere, and a page of it that is damaged
 // must not end the process. Each page, node and value is looked for within the file before it is
-// read.
+// read. Pages with keys are read when it is opened, and not by the mapping, which would count the
+// pages around each as this process's; those of values are first looked at when one is read.
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileMapping.h"
 #include "runtime/Core/Support.h"
@@ -37,16 +38,17 @@ constexpr uint16_t branchPage = 1, leafPage = 2, overflowPage = 4, kindsOfPages 
 constexpr uint16_t onPagesOfItsOwn = 1, isDatabase = 2, severalValues = 4;
 constexpr uint64_t noPage = UINT64_MAX;
 
+/// Where a value and its key begin in the file.
 struct Record {
-  const std::byte *value;
-  const char *key;
+  uint64_t value, key;
   uint32_t valueBytes;
   uint16_t keyBytes;
+  bool hasOwnPages;
 };
 
 class Reader : public LmdbReader {
 public:
-  explicit Reader(FileMapping mapping) : file(std::move(mapping)) {}
+  Reader(File keys, FileMapping mapping) : keys(std::move(keys)), file(std::move(mapping)) {}
 
   Status read() {
     DLC_TRY_ASSIGN(found, description());
@@ -69,10 +71,19 @@ public:
 
   uint64_t size() const override { return records.size(); }
   std::string_view key(uint64_t index) const override {
-    return {records[index].key, records[index].keyBytes};
+    const Record &record = records[index];
+    return {reinterpret_cast<const char *>(file.bytes().data()) + record.key, record.keyBytes};
   }
-  Bytes value(uint64_t index) const override {
-    return {records[index].value, records[index].valueBytes};
+  Result<Bytes> value(uint64_t index) const override {
+    const Record &record = records[index];
+    if (record.hasOwnPages) {
+      const Bytes header = file.bytes().subspan(record.value - pageHeader, pageHeader);
+      const uint64_t room = uint64_t(numberAt<uint32_t>(header, overflowPagesAt)) * pageBytes;
+      if (!(numberAt<uint16_t>(header, flagsAt) & overflowPage) ||
+          record.valueBytes + pageHeader > room)
+        return damagedRecord(index);
+    }
+    return file.bytes().subspan(record.value, record.valueBytes);
   }
 
 private:
@@ -106,6 +117,9 @@ private:
   Status badPage(uint64_t number) const {
     return damaged(file.path(), ": page ", number, " is damaged");
   }
+  Status damagedRecord(uint64_t index) const {
+    return damaged(file.path(), ": record ", index, " lies in a damaged page");
+  }
 
   /// The records of a page, or of the pages below it, of which `levels` are left.
   Status walk(uint64_t number, unsigned levels) {
@@ -113,7 +127,8 @@ private:
     // Each page has one above it.
     if (number >= pages || levels == 0 || levels > deepest || ++visited > pages)
       return badPage(number);
-    const Bytes bytes = page(number);
+    std::vector<std::byte> bytes(pageBytes);
+    DLC_TRY(keys.readAt(number * pageBytes, bytes));
     const unsigned kind = numberAt<uint16_t>(bytes, flagsAt) & kindsOfPages,
                    lower = numberAt<uint16_t>(bytes, lowerAt);
     const bool isLeaf = kind == leafPage;
@@ -123,38 +138,39 @@ private:
       const auto node = numberAt<uint16_t>(bytes, at);
       if (!fits(node, nodeHeader, pageBytes))
         return badPage(number);
-      const Bytes own = bytes.subspan(node);
+      const Bytes own = Bytes(bytes).subspan(node);
       const uint64_t low = numberAt<uint16_t>(own, lowAt), high = numberAt<uint16_t>(own, highAt),
                      rest = numberAt<uint16_t>(own, nodeFlagsAt);
-      DLC_TRY(isLeaf ? addRecord(number, own, low | high << 16, rest)
+      DLC_TRY(isLeaf ? addRecord(number, node, own, low | high << 16, rest)
                      : walk(low | high << 16 | rest << 32, levels - 1));
     }
     return {};
   }
 
-  /// Of a node of page `number`.
-  Status addRecord(uint64_t number, Bytes node, uint64_t valueBytes, uint64_t flags) {
+  /// Of the node at `at` in page `number`.
+  Status addRecord(uint64_t number, uint64_t at, Bytes node, uint64_t valueBytes, uint64_t flags) {
     const auto keyBytes = numberAt<uint16_t>(node, keyBytesAt);
     if (flags & (isDatabase | severalValues))
       return unsupported(file.path(), ": has databases in it, or several values for a key");
-    const uint64_t begin = nodeHeader + keyBytes, stored = flags & onPagesOfItsOwn ? 8 : valueBytes;
+    const bool hasOwnPages = flags & onPagesOfItsOwn;
+    const uint64_t begin = nodeHeader + keyBytes,
+                   stored = hasOwnPages ? sizeof(uint64_t) : valueBytes;
     if (!fits(begin, stored, node.size()))
       return badPage(number);
-    Bytes value = node.subspan(begin, stored);
-    if (flags & onPagesOfItsOwn) {
-      const auto first = numberAt<uint64_t>(value, 0);
-      if (first >= pages || !(numberAt<uint16_t>(page(first), flagsAt) & overflowPage) ||
-          !fits(first * pageBytes + pageHeader, valueBytes, file.bytes().size()) ||
-          valueBytes + pageHeader >
-              uint64_t(numberAt<uint32_t>(page(first), overflowPagesAt)) * pageBytes)
-        return damaged(file.path(), ": record ", records.size(), " lies in a damaged page");
-      value = file.bytes().subspan(first * pageBytes + pageHeader, valueBytes);
+    const uint64_t place = number * pageBytes + at;
+    uint64_t value = place + begin;
+    if (hasOwnPages) {
+      const auto first = numberAt<uint64_t>(node, begin);
+      if (first >= pages || !fits(first * pageBytes + pageHeader, valueBytes, file.bytes().size()))
+        return damagedRecord(records.size());
+      value = first * pageBytes + pageHeader;
     }
-    records.push_back({value.data(), reinterpret_cast<const char *>(node.data()) + nodeHeader,
-                       static_cast<uint32_t>(valueBytes), keyBytes});
+    records.push_back(
+        {value, place + nodeHeader, static_cast<uint32_t>(valueBytes), keyBytes, hasOwnPages});
     return {};
   }
 
+  File keys;
   FileMapping file;
   uint32_t pageBytes = 0;
   uint64_t pages = 0, visited = 0;
@@ -165,8 +181,10 @@ private:
 
 Result<std::unique_ptr<const LmdbReader>> openLmdb(const std::string &path) {
   return guarded([&]() -> Result<std::unique_ptr<const LmdbReader>> {
-    DLC_TRY_ASSIGN(mapping, FileMapping::open(isFolder(path) ? path + "/data.mdb" : path));
-    auto reader = std::make_unique<Reader>(std::move(mapping));
+    const std::string file = isFolder(path) ? path + "/data.mdb" : path;
+    DLC_TRY_ASSIGN(keys, File::openForReading(file));
+    DLC_TRY_ASSIGN(mapping, FileMapping::open(file));
+    auto reader = std::make_unique<Reader>(std::move(keys), std::move(mapping));
     DLC_TRY(reader->read());
     return std::unique_ptr<const LmdbReader>(std::move(reader));
   });

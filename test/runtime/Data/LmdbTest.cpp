@@ -149,6 +149,32 @@ TEST(Lmdb, NamesDamagedDatabases) {
                              "or directory"));
 }
 
+// Opening reads no page of a large value: a database of pictures has one or more for each.
+TEST(Lmdb, LooksAtPagesOfValuesWhenTheyAreRead) {
+  TemporaryFolder folder;
+  const std::string path = folder.root() + "/data.mdb";
+  const std::string pixels(6000, 'p');
+  const std::string large = datumMessage(
+      {.channels = 1, .height = 60, .width = 100, .data = bytesOf(pixels), .label = 1});
+  writeValues(folder.root(), {large, large, large});
+  constexpr size_t pageBytes = 4096, flagsAt = 10, pagesAt = 12;
+  const std::string good = readText(path);
+  size_t last = 0;
+  for (size_t at = 0; at < good.size(); at += pageBytes)
+    if (good[at + flagsAt] == 4)
+      last = std::max(last, at);
+  for (const auto &[at, byte] : {std::pair(flagsAt, '\2'), std::pair(pagesAt, '\1')}) {
+    std::string text = good;
+    text[last + at] = byte;
+    writeText(path, text);
+    const auto dataset = openDataset("lmdb:" + folder.root(), Split::Train);
+    ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+    EXPECT_EQ(rawOf(**dataset, 0), pixels);
+    EXPECT_EQ(rawOf(**dataset, 1), pixels);
+    EXPECT_EQ(rawOf(**dataset, 2), path + ": record 2 lies in a damaged page");
+  }
+}
+
 // Whatever stands in it, it is read or refused.
 TEST(Lmdb, BearsAnyDamage) {
   TemporaryFolder folder;
