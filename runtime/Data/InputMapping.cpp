@@ -222,6 +222,8 @@ static std::string classesAdvice(const Dataset &dataset, size_t field, uint64_t 
   if (const auto *names = dataset.classNames(); names && names->size() > classes)
     return concat("; there are folders of ", names->size(), " classes");
   const DatasetField &numbers = dataset.fields()[field];
+  if (numbers.kinds != 0)
+    return concat("; its numbers go up to ", numbers.kinds - 1);
   const uint64_t size = dtypeSize(numbers.dtype), elements = sampleBytes(numbers) / size;
   double least = INFINITY, largest = -INFINITY;
   for (uint64_t at = 0; at < dataset.size(); ++at)
@@ -230,17 +232,20 @@ static std::string classesAdvice(const Dataset &dataset, size_t field, uint64_t 
       least = std::min(least, number);
       largest = std::max(largest, number);
     }
-  if (numbers.kind == FieldKind::Text || numbers.kind == FieldKind::FollowingText)
-    return concat("; its numbers go up to ", decimalText(largest));
   return least == 1 && largest == static_cast<double>(classes) ? "; class numbers begin with 0"
                                                                : "";
 }
 
 Status checkClasses(const Dataset &dataset, size_t field, uint64_t classes, int64_t ignored,
                     std::string_view of) {
-  for (uint64_t at = 0; isInMemory(dataset, field) && at < dataset.size(); ++at) {
-    const Status checked =
-        checkNumbers(dataset.fields()[field], classes, ignored, of, at, dataset.sample(at, field));
+  const DatasetField &numbers = dataset.fields()[field];
+  // A text knows it without a look at all of it.
+  if (numbers.kinds != 0 ? numbers.kinds <= classes : !isInMemory(dataset, field))
+    return {};
+  std::vector<std::byte> room;
+  for (uint64_t at = 0; at < dataset.size(); ++at) {
+    DLC_TRY_ASSIGN(from, sampleAt(dataset, at, field, room));
+    const Status checked = checkNumbers(numbers, classes, ignored, of, at, from);
     if (!checked.ok())
       return invalid(checked.message(), classesAdvice(dataset, field, classes));
   }

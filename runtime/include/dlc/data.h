@@ -46,6 +46,8 @@ struct DatasetField {
   /// Pictures, each of a size of its own: u8, `shape` is {channels, 0, 0}, and readPicture() gives
   /// them.
   bool pictures = false;
+  /// All numbers of a text are below this; 0: it is not known before they are read.
+  uint64_t kinds = 0;
 };
 
 /// Rows from the top, the channels of a pixel together.

@@ -4,6 +4,7 @@
 #include "runtime/Data/BatchLoader.h"
 #include "runtime/Data/IdxDataset.h"
 #include "runtime/Data/Shuffle.h"
+#include "runtime/Data/Utf8.h"
 #include "test/lib/SmallModel/SmallModel.h"
 #include "test/runtime/Data/Inputs.h"
 
@@ -443,9 +444,10 @@ void writeText(const std::string &path, std::string_view text) {
 
 std::vector<int> numbersOf(const Dataset &data, size_t field) {
   std::vector<int> numbers;
+  std::vector<std::byte> room;
   for (uint64_t i = 0; i < data.size(); ++i)
     numbers.push_back(
-        static_cast<int>(loadElement(data.fields()[field].dtype, data.sample(i, field))));
+        static_cast<int>(loadElement(data.fields()[field].dtype, *sampleAt(data, i, field, room))));
   return numbers;
 }
 
@@ -546,6 +548,43 @@ TEST(Text, ReadsInPieces) {
   }
 }
 
+// A text of more kinds of characters than a byte has numbers is kept as it is, and no more of it.
+TEST(Text, NumbersManyKindsOfCharacters) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("a.txt");
+  std::string text;
+  std::vector<uint32_t> codes;
+  for (uint32_t i = 0; i < 1000; ++i) {
+    const uint32_t firsts[] = {'a', 0x400, 0x4e00, 0x1f300};
+    codes.push_back(firsts[i % 4] + (i % 4 == 0 ? i % 26 : i / 4 * 7 % 100));
+    appendCharacter(text, codes.back());
+  }
+  writeText(path, text);
+  const std::set<uint32_t> kinds(codes.begin(), codes.end());
+  ASSERT_GT(kinds.size(), 256u);
+  std::vector<int> expected;
+  for (uint32_t code : codes)
+    expected.push_back(static_cast<int>(std::distance(kinds.begin(), kinds.find(code))));
+  const auto train = openDataset("text:" + path, Split::Train).take(),
+             test = openDataset("text:" + path, Split::Test).take();
+  EXPECT_EQ(train->sample(0, 0), nullptr);
+  EXPECT_EQ(numbersOf(*train, 0), (std::vector<int>{expected.begin(), expected.begin() + 899}));
+  EXPECT_EQ(numbersOf(*train, 1), (std::vector<int>{expected.begin() + 1, expected.begin() + 900}));
+  EXPECT_EQ(numbersOf(*test, 0), (std::vector<int>{expected.begin() + 900, expected.end() - 1}));
+  // Too many for an input are an error before the first batch.
+  ValueInfo word = inputOf("word", DLC_I32, {2, 2});
+  word.classes = static_cast<uint32_t>(kinds.size()) - 1;
+  EXPECT_EQ(
+      std::string(BatchLoader::create(entryWith({word}, 2), train).status().message()),
+      path + ": sample " +
+          std::to_string(std::ranges::find(expected, int(kinds.size()) - 1) - expected.begin()) +
+          " has value " + std::to_string(word.classes) + " for input 'word', allowed are 0 to " +
+          std::to_string(word.classes - 1) + "; its numbers go up to " +
+          std::to_string(word.classes));
+  word.classes += 1;
+  EXPECT_TRUE(BatchLoader::create(entryWith({word}, 2), train).ok());
+}
+
 // What has a shorter form is no character, nor is one that the file ends in.
 TEST(Text, RefusesWhatIsNoCharacter) {
   TemporaryFolder folder;
@@ -643,7 +682,7 @@ TEST(Text, RareWordsShareANumber) {
           .message());
   EXPECT_EQ(message, folder.path("a.txt") +
                          ": sample 14 has value 3 for input 'word', allowed are 0 to 2; its "
-                         "numbers go up to 12");
+                         "numbers go up to 14");
 }
 
 TEST(Text, SaysWhatDoesNotFit) {
