@@ -34,7 +34,11 @@ Status CheckpointWriter::begin(const State &state, const CarriedStates &all,
   };
   written = false;
   Status started = guarded([&] {
-    thread = startThread(write);
+    thread = startThread([write] {
+      // Threads of a step wait for each other: one that shared its processor would hold up all.
+      stepBack();
+      write();
+    });
     return Status();
   });
   if (!started.ok())
