@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Times how pictures become batches: decoding beside others on the same files, in turns, and what a training step waits for them.
+"""Times how pictures become batches: decoding beside others on the same files, in turns, what a training step waits for them, and opening.
 
 usage: data.py decode [--threads N] [--rounds N] [--files N]    needs torchvision, Pillow and libturbojpeg.so.0
        data.py wait [--threads N] [--rounds N]                  ResNet-56 from a folder of 32 x 32 JPEG files; a line of JSON for each
-The files are made: smooth noise of many scales, 500 x 375 pixels as JPEG of quality 92, about the bytes of ImageNet's.
+       data.py open [--rounds N] [--files N]                    as many samples as ImageNet has, by bench-open; a line of JSON for each format
+The files are made: smooth noise of many scales, 500 x 375 pixels as JPEG of quality 92, about the bytes of ImageNet's. What is only opened has
+holes for pictures, so that 141 GB of them take a few hundred MB of disk.
 """
 import argparse
 import concurrent.futures
@@ -12,6 +14,7 @@ import glob
 import json
 import os
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -135,14 +138,118 @@ def wait(given):
                       "all": [round(each, 5) for each in parts]}))
 
 
+PICTURE_BYTES = 110000
+
+
+def name_of(i):
+    return f"n{10000000 + i % 1000}/n{10000000 + i % 1000}_{i}"
+
+
+def make_list(folder, samples):
+    with open(os.path.join(folder, "train.txt"), "w") as file:
+        file.writelines(f"{name_of(i)}.JPEG {i % 1000}\n" for i in range(samples))
+
+
+def make_names(folder, samples):
+    for label in range(1000):
+        os.makedirs(os.path.join(folder, "train", f"n{10000000 + label}"))
+    for i in range(samples):
+        open(os.path.join(folder, "train", name_of(i) + ".JPEG"), "x").close()
+
+
+def make_shards(folder, samples):
+    """Shards of 8,192, with the index that dlc-run's --convert writes."""
+    picture_blocks = -(-PICTURE_BYTES // 512)
+    for first in range(0, samples, 8192):
+        numbers = range(first, min(first + 8192, samples))
+        each, path = (picture_blocks + 3) * 512, os.path.join(folder, f"train-{first // 8192:06}")
+        size = len(numbers) * each + 1024
+        with open(path + ".tar", "wb") as file:
+            file.truncate(size)
+        with open(path + ".idx", "w") as file:
+            file.write(f"v1.2 {len(numbers)}\n")
+            for at, i in enumerate(numbers):
+                label = at * each + (picture_blocks + 2) * 512
+                file.write(f"jpg {at * each + 512} {PICTURE_BYTES} {name_of(i)}.jpg cls {label} 3 {name_of(i)}.cls\n")
+            file.write(f"dlc {size} {' '.join(str(i % 1000) for i in numbers)}\n")
+
+
+def make_database(folder, samples):
+    """Of LMDB's format: a value has pages of its own behind the leaf with its key, as they are when records are added in their order."""
+    PAGE, BRANCH, LEAF, OVERFLOW, META, OWN_PAGES = 4096, 1, 2, 4, 8, 1
+    length = bytes([PICTURE_BYTES & 127 | 128, PICTURE_BYTES >> 7 & 127 | 128, PICTURE_BYTES >> 14])
+    value = b"\x22" + length + bytes(PICTURE_BYTES) + b"\x28\x01\x38\x01"  # a Datum: data, label 1, encoded
+    pages_each = -(-(len(value) + 16) // PAGE)
+    next_page = 2
+
+    def write(file, number, flags, nodes):
+        page = bytearray(PAGE)
+        upper, places = PAGE, []
+        for node in nodes:
+            upper -= len(node) + len(node) % 2
+            page[upper:upper + len(node)] = node
+            places.append(upper)
+        struct.pack_into(f"<QHHHH{len(nodes)}H", page, 0, number, 0, flags, 16 + 2 * len(nodes), upper, *places)
+        file.seek(number * PAGE)
+        file.write(page)
+
+    with open(os.path.join(folder, "data.mdb"), "wb") as file:
+        level, counts, depth = [], {BRANCH: 0, LEAF: 0}, 1
+        each = (PAGE - 16) // (8 + len(f"{0:010}_{name_of(samples)}.JPEG") + 1 + 8 + 2)
+        for first in range(0, samples, each):
+            page, next_page, nodes = next_page, next_page + 1, []
+            for i in range(first, min(first + each, samples)):
+                key = f"{i:010}_{name_of(i)}.JPEG".encode()
+                nodes.append(struct.pack("<HHHH", len(value) & 0xffff, len(value) >> 16, OWN_PAGES, len(key)) + key + struct.pack("<Q", next_page))
+                if i == 0:  # the kind of all is that of the first
+                    file.seek(next_page * PAGE)
+                    file.write(struct.pack("<QHHI", next_page, 0, OVERFLOW, pages_each) + value)
+                next_page += pages_each
+            write(file, page, LEAF, nodes)
+            level.append((nodes[0][8:-8], page))
+            counts[LEAF] += 1
+        while len(level) > 1:
+            above = []
+            for part in (level[i:i + 64] for i in range(0, len(level), 64)):
+                nodes = [struct.pack("<HHHH", page & 0xffff, page >> 16 & 0xffff, page >> 32, len(key)) + key for key, page in part]
+                nodes[0] = nodes[0][:6] + bytes(2)  # the first of a branch needs no key
+                write(file, next_page, BRANCH, nodes)
+                above.append((part[0][0], next_page))
+                next_page += 1
+                counts[BRANCH] += 1
+            level, depth = above, depth + 1
+        database = struct.pack("<HHQQQQQ", 0, depth, counts[BRANCH], counts[LEAF], samples * pages_each, samples, level[0][1])
+        for meta in range(2):
+            file.seek(meta * PAGE)
+            file.write(struct.pack("<QHHHH", meta, 0, META, 0, 0) + struct.pack("<IIQQ", 0xbeefc0de, 1, 0, next_page * PAGE))
+            file.write(struct.pack("<IHHQQQQQ", PAGE, 8, 0, 0, 0, 0, 0, 2**64 - 1))  # free pages: none
+            file.write(struct.pack("<I", 0) + database + struct.pack("<QQ", next_page - 1, 1 + meta))
+        file.truncate(next_page * PAGE)
+
+
+def open_all(given):
+    makers = {"list": make_list, "images": make_names, "tar": make_shards, "lmdb": make_database}
+    for name, make in makers.items():
+        with tempfile.TemporaryDirectory() as folder:
+            make(folder, given.files)
+            figures = [json.loads(subprocess.run([os.path.join(TOOLS, "bench-open"), f"{name}:{folder}"], check=True, capture_output=True, text=True).stdout)
+                       for _ in range(given.rounds)]
+        if figures[0]["samples"] != given.files:
+            sys.exit(f"data.py: {name} has {figures[0]['samples']} samples, expected {given.files}")
+        seconds = [each["seconds"] for each in figures]
+        print(json.dumps({"kind": "open", "format": name, "samples": given.files, "seconds": statistics.median(seconds),
+                          "peak_mib": statistics.median(each["peak_mib"] for each in figures), "all": seconds}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["decode", "wait"])
+    parser.add_argument("what", choices=["decode", "wait", "open"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--files", type=int, default=400)
+    parser.add_argument("--files", type=int, help="400; 1,281,167 to open")
     given = parser.parse_args()
-    {"decode": decode, "wait": wait}[given.what](given)
+    given.files = given.files or (1281167 if given.what == "open" else 400)
+    {"decode": decode, "wait": wait, "open": open_all}[given.what](given)
 
 
 main()
