@@ -342,7 +342,7 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
            "model file (.dl) to compile; also: dlc check, dlc fmt, dlc tune, dlc lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
-  showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size"});
+  showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size", "--link"});
   if (!readAndCheck(app, argc, argv, options, emit, checkForTarget, exitCode))
     return std::nullopt;
   if (options.output.empty() && options.emit == Emit::Module)
