@@ -1,5 +1,6 @@
 //===- Anchors.cpp - see Anchors.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
+#include "codegen/CUDA/Quads.h"
 #include "codegen/Kernel/MergedAxes.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
@@ -158,9 +159,9 @@ std::string codegen::totalsStruct(ArrayRef<dl::ReductionOp> reductions, StringRe
 std::string codegen::reductionMembers(const KernelSpec &spec, bool quads) {
   ArrayRef<dl::ReductionOp> reductions = spec.reductions();
   const ReducedAxes axes(reductions.front());
-  const int64_t elements = product(axes.shape);
+  const int64_t count = product(axes.shape);
   auto liesLikeReduced = [&](RankedTensorType type) {
-    return type.getNumElements() == elements && program::PhysicalLayout::get(type).rowMajor;
+    return type.getNumElements() == count && program::PhysicalLayout::get(type).rowMajor;
   };
   DeviceFunction at(spec, "at", {"k", "r"});
   at.returns(at.linear(reducedPoint(at, axes)));
@@ -168,69 +169,53 @@ std::string codegen::reductionMembers(const KernelSpec &spec, bool quads) {
   // the elements of operands that lie like it.
   DeviceFunction function(spec, "elements", {"k", "r"});
   const Point own = reducedPoint(function, axes);
-  llvm::MapVector<unsigned, Value> given;
+  Quads access(function);
   BodyEmitter body = function.bodyGiven([&](unsigned number, const Point &point) {
-    RankedTensorType type = spec.operandTypes()[number];
-    if (!quads || point != own || !liesLikeReduced(type))
-      return Value();
-    Value &value = given[number];
-    if (!value)
-      value = function.addValue("a" + std::to_string(number), storedType(type.getElementType()));
-    return value;
+    return quads && point == own && liesLikeReduced(spec.operandTypes()[number])
+               ? access.operand(number, "i")
+               : Value();
   });
-  const std::string lane = quads ? ".v[l]" : "";
-  std::string front, each, values, results, adds, stores;
+  std::string values, elements, adds;
   for (auto [i, op] : llvm::enumerate(reductions)) {
     const std::string number = std::to_string(i);
     const Value reduced = dl::ReductionOp(op).getReduced();
     if (failed(function.assign("e" + number, elementOf(reduced), body.emit(reduced, own))))
       return "";
     values += "      " + storedTypeName(elementOf(reduced)) + " e" + number + ";\n";
-    results += ", e" + number;
+    elements += ", e" + number;
     adds +=
         "      v" + std::string(quads ? "[l]" : "") + ".r" + number + ".add(e" + number + ");\n";
   }
   for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
     if (spec.dependsOnAnchor(spec.result(number)))
       continue;
-    const std::string name = "r" + std::to_string(number),
-                      buffer = bufferName(spec, spec.operandTypes().size() + number);
-    if (type.getNumElements() != elements)
+    if (type.getNumElements() != count)
       return "";
-    if (!liesLikeReduced(type)) {
-      if (failed(function.store(body, number, own)))
-        return "";
-      continue;
-    }
-    if (failed(function.assign(name, type.getElementType(),
-                               body.emitStored(spec.result(number), own))))
+    const LogicalResult stored =
+        liesLikeReduced(type)
+            ? access.result("r" + std::to_string(number),
+                            bufferName(spec, spec.operandTypes().size() + number), "i",
+                            type.getElementType(), body.emitStored(spec.result(number), own))
+            : function.store(body, number, own);
+    if (failed(stored))
       return "";
-    const std::string stored = storedTypeName(type.getElementType());
-    front += "    " + (quads ? "Quad<" + stored + ">" : stored) + " " + name + ";\n";
-    results += ", " + name + lane;
-    stores += quads ? "    storeQuad(" + buffer + ", i, " + name + ");\n"
-                    : "    " + buffer + "[i] = " + name + ";\n";
-  }
-  for (auto &[number, value] : given) {
-    const std::string name = "a" + std::to_string(number);
-    front += "    Quad<" + storedTypeName(spec.operandTypes()[number].getElementType()) + "> " +
-             name + " = loadQuad(" + bufferName(spec, number) + ", i);\n";
-    each += ", " + name + lane;
   }
   const std::string totals = totalsStruct(reductions, "Totals"), place = at.print(),
                     printed = function.print();
   if (totals.empty() || place.empty() || printed.empty())
     return "";
+  const Quads::Text moved = access.text(quads);
   const std::string loop =
       quads ? "#pragma unroll\n    for (int l = 0; l < 4; ++l) {\n" : std::string("    {\n");
   return llvm::formatv("  static constexpr int KEPT = {0};\n  static constexpr int REDUCED = {1};\n"
                        "  static constexpr bool QUADS = {2};\n{3}{4}{5}"
-                       "  __device__ void add(Totals {6}, int k, int r) const {{\n{7}{8}{9}"
-                       "{10}      elements({11}{12}{13});\n{14}    }\n{15}  }\n",
+                       "  __device__ void add(Totals {6}, int k, int r) const {{\n{7}{8}"
+                       "{9}{10}      elements({11}{12}{13}{14});\n{15}    }\n{16}  }\n",
                        product(axes.extents(false)), product(axes.extents(true)),
                        quads ? "true" : "false", totals, place, printed, quads ? "(&v)[4]" : "&v",
-                       given.empty() && stores.empty() ? "" : "    int i = at(k, r);\n", front,
-                       loop, values, quads ? "k + l, r" : "k, r", each, results, adds, stores)
+                       moved.before.empty() ? "" : "    int i = at(k, r);\n", moved.before, loop,
+                       values, quads ? "k + l, r" : "k, r", moved.operands, elements, moved.results,
+                       adds, moved.after)
       .str();
 }
 

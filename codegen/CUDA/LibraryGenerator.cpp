@@ -14,6 +14,7 @@
 #include "codegen/CUDA/Anchors.h"
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/LibraryCalls.h"
+#include "codegen/CUDA/Quads.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/DL/Facts/Slice.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
@@ -623,64 +624,39 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
   for (unsigned i = 0; i < shape.size(); ++i)
     indices.push_back(function.index(i));
   const Point own = DeviceFunction::point(shape, indices);
-  struct Given {
-    Value value;
-    StringRef place; ///< of its elements
-  };
-  llvm::MapVector<unsigned, Given> given;
+  const std::string there = std::to_string(place) + " + i";
   const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
-  const Value sum = toWorkspace ? Value() : function.addSum("v", element);
+  Quads quads(function);
+  Value sum;
+  if (!toWorkspace) {
+    sum = function.addSum("v", element);
+    quads.parameter("v", "partial", there, element);
+  }
   BodyEmitter body = function.bodyGiven(
       [&](unsigned number, const Point &point) {
         RankedTensorType type = spec.operandTypes()[number];
-        StringRef at;
         if (point == own && program::LayoutAttr::isChannelsLast(type))
-          at = "i";
-        else if (program::PhysicalLayout::get(type).rowMajor &&
-                 function.offset(number, point) == function.index(1))
-          at = "c";
-        if (at.empty())
-          return Value();
-        Given &known = given[number];
-        if (!known.value)
-          known = {
-              function.addValue("a" + std::to_string(number), storedType(type.getElementType())),
-              at};
-        return known.place == at ? known.value : Value();
+          return quads.operand(number, "i");
+        return program::PhysicalLayout::get(type).rowMajor &&
+                       function.offset(number, point) == function.index(1)
+                   ? quads.operand(number, "c")
+                   : Value();
       },
       [&](unsigned, const Point &point) { return point == own ? sum : Value(); });
-  std::string loads, stores, call, results;
-  auto addQuad = [&](const std::string &buffer, const std::string &at, Type stored,
-                     const std::string &name) {
-    loads += "    Quad<" + storedTypeName(stored) + "> " + name + " = loadQuad(" + buffer + ", " +
-             at + ");\n";
-    call += ", " + name + ".v[l]";
-  };
-  auto addResult = [&](const std::string &buffer, const std::string &at, Type stored,
-                       const std::string &name, Value value) {
-    loads += "    Quad<" + storedTypeName(stored) + "> " + name + ";\n";
-    results += ", " + name + ".v[l]";
-    stores += "    storeQuad(" + buffer + ", " + at + ", " + name + ");\n";
-    return function.assign(name, stored, value);
-  };
-  const std::string there = std::to_string(place) + " + i";
   if (toWorkspace) {
-    if (failed(addResult("partial", there, element, "r", body.emitStored(tensor.value, own))))
+    if (failed(quads.result("r", "partial", there, element, body.emitStored(tensor.value, own))))
       return failure();
   } else {
-    addQuad("partial", there, element, "v");
     for (auto [number, type] : llvm::enumerate(spec.resultTypes()))
-      if (failed(addResult(bufferName(spec, spec.operandTypes().size() + number), "i",
-                           type.getElementType(), "r" + std::to_string(number),
-                           body.emitStored(spec.result(number), own))))
+      if (failed(quads.result("r" + std::to_string(number),
+                              bufferName(spec, spec.operandTypes().size() + number), "i",
+                              type.getElementType(), body.emitStored(spec.result(number), own))))
         return failure();
   }
-  for (auto &[number, known] : given)
-    addQuad(bufferName(spec, number), known.place.str(),
-            spec.operandTypes()[number].getElementType(), "a" + std::to_string(number));
   const std::string printed = function.print();
   if (printed.empty())
     return failure();
+  const Quads::Text moved = quads.text(true);
   text.phaseWithMembers(
       threads, "map",
       llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
@@ -691,8 +667,8 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
                     "      body(b, c + l, {7}{8}{9});\n{10}  }\n"
                     "  __device__ void one(int) const {{}\n",
                     tensor.elements(), threads, printed, tensor.channels, tensor.pixels(),
-                    tensor.channels * tensor.pixels(), loads, pixelIndices("pixel", tensor.space),
-                    call, results, stores)
+                    tensor.channels * tensor.pixels(), moved.before,
+                    pixelIndices("pixel", tensor.space), moved.operands, moved.results, moved.after)
           .str());
   return success();
 }

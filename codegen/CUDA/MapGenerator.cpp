@@ -6,6 +6,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/Quads.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -50,59 +51,30 @@ FailureOr<KernelText> MapGenerator::write(const KernelSpec &spec,
   // body(i, a0, a1, ..., r0, ...): one element, from those of the operands that lie like it.
   DeviceFunction function(spec, "body", {"i"});
   Point own = function.linearPoint(function.index(0), elements);
-  std::vector<std::string> operands, results;
-  struct Given {
-    Value value;
-    std::string place; ///< its element's, in terms of i
-  };
-  llvm::MapVector<unsigned, Given> given;
+  Quads quads(function);
   BodyEmitter body = function.bodyGiven([&](unsigned number, const Point &point) {
     RankedTensorType type = spec.operandTypes()[number];
     if (!program::PhysicalLayout::get(type).rowMajor)
       return Value();
-    std::string place = "i";
-    if (point != own || type.getNumElements() != elements) {
-      std::optional<int64_t> period = function.periodOf(number, point);
-      if (!period || *period % 4 != 0)
-        return Value();
-      place += " % " + std::to_string(*period);
-    }
-    Given &known = given[number];
-    if (!known.value)
-      known = {function.addValue("a" + std::to_string(number), storedType(type.getElementType())),
-               place};
-    return known.place == place ? known.value : Value();
+    if (point == own && type.getNumElements() == elements)
+      return quads.operand(number, "i");
+    std::optional<int64_t> period = function.periodOf(number, point);
+    return period && *period % 4 == 0 ? quads.operand(number, "i % " + std::to_string(*period))
+                                      : Value();
   });
-  for (unsigned number = 0; number < spec.resultTypes().size(); ++number)
-    if (failed(function.assign("r" + std::to_string(number),
-                               spec.resultTypes()[number].getElementType(),
-                               body.emitStored(spec.result(number), own))))
+  for (auto [number, type] : llvm::enumerate(spec.resultTypes()))
+    if (failed(quads.result("r" + std::to_string(number),
+                            bufferName(spec, spec.operandTypes().size() + number), "i",
+                            type.getElementType(), body.emitStored(spec.result(number), own))))
       return failure();
   if (failed(text.add(function)))
     return failure();
-
-  auto word = [](StringRef prefix, size_t number) { return (prefix + Twine(number)).str(); };
-  std::string four, one, callFour = "i + l", callOne = "i", storeFour, storeOne;
-  for (auto &[number, known] : given) {
-    std::string type = storedTypeName(spec.operandTypes()[number].getElementType());
-    four += "    Quad<" + type + "> " + word("a", number) + " = loadQuad(" + word("x", number) +
-            ", " + known.place + ");\n";
-    callFour += ", " + word("a", number) + ".v[l]";
-    callOne += ", " + word("x", number) + "[" + known.place + "]";
-  }
-  for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
-    std::string name = storedTypeName(type.getElementType());
-    four += "    Quad<" + name + "> " + word("r", number) + ";\n";
-    one += "    " + name + " " + word("r", number) + ";\n";
-    callFour += ", " + word("r", number) + ".v[l]";
-    callOne += ", " + word("r", number);
-    storeFour += "    storeQuad(" + word("y", number) + ", i, " + word("r", number) + ");\n";
-    storeOne += "    " + word("y", number) + "[i] = " + word("r", number) + ";\n";
-  }
-  text.members("  __device__ void four(int i) const {\n" + four +
-               "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(" + callFour + ");\n" +
-               storeFour + "  }\n  __device__ void one(int i) const {\n" + one + "    body(" +
-               callOne + ");\n" + storeOne + "  }\n");
+  const Quads::Text four = quads.text(true), one = quads.text(false);
+  text.members("  __device__ void four(int i) const {\n" + four.before +
+               "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(i + l" + four.operands +
+               four.results + ");\n" + four.after + "  }\n  __device__ void one(int i) const {\n" +
+               one.before + "    body(i" + one.operands + one.results + ");\n" + one.after +
+               "  }\n");
   text.phase(threads, "map");
   return text;
 }

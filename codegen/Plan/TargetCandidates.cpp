@@ -44,7 +44,7 @@ private:
   const KernelOffer *offerIn(dl::FusedOp region, const dl::Layouts &layouts);
   bool hasWanted(dl::FusedOp region, const dl::Layouts &layouts);
   bool takesOnly(dl::FusedOp region, const dl::Layouts &layouts);
-  program::LayoutAttr wantedLayout(dl::FusedOp region, RankedTensorType type) const;
+  program::LayoutAttr wantedLayout(RankedTensorType type, bool channelsLast) const;
   SmallVector<dl::Layouts> layoutsWorthAsking(dl::FusedOp region) const;
 
   std::shared_ptr<KernelSelector> selector;
@@ -157,15 +157,14 @@ static bool wantsChannelsLast(dl::FusedOp region, const CudaTarget &cuda) {
 
 /// The layout in which the target may want an image's tensor beside row-major: channels innermost,
 /// all of them on a GPU, in whole lines of 16 on a CPU, which stand behind each other where the
-/// user wants all channels innermost; null if there is none.
-program::LayoutAttr TargetCandidates::wantedLayout(dl::FusedOp region,
-                                                   RankedTensorType type) const {
+/// user wants all channels innermost; null if there is none. `channelsLast`: what a GPU's region
+/// wants.
+program::LayoutAttr TargetCandidates::wantedLayout(RankedTensorType type, bool channelsLast) const {
   MLIRContext *context = type.getContext();
   const int64_t rank = type.getRank(), line = 16;
-  if (auto *cuda = std::get_if<CudaTarget>(&target))
-    return rank >= 3 && wantsChannelsLast(region, *cuda)
-               ? program::LayoutAttr::getChannelsLast(context, rank)
-               : program::LayoutAttr();
+  if (std::holds_alternative<CudaTarget>(target))
+    return rank >= 3 && channelsLast ? program::LayoutAttr::getChannelsLast(context, rank)
+                                     : program::LayoutAttr();
   // With one pixel the channels stand side by side anyway.
   if (imageLayout() == ImageLayout::RowMajor || rank != 4 || type.getDimSize(1) % line != 0 ||
       type.getDimSize(2) * type.getDimSize(3) == 1)
@@ -179,8 +178,10 @@ program::LayoutAttr TargetCandidates::wantedLayout(dl::FusedOp region,
 SmallVector<dl::Layouts> TargetCandidates::layoutsWorthAsking(dl::FusedOp region) const {
   SmallVector<RankedTensorType> types = storedTypes(region);
   SmallVector<dl::Layouts> all = {dl::Layouts(types.size())};
-  dl::Layouts wanted =
-      llvm::map_to_vector(types, [&](RankedTensorType type) { return wantedLayout(region, type); });
+  auto *cuda = std::get_if<CudaTarget>(&target);
+  const bool channelsLast = cuda && wantsChannelsLast(region, *cuda);
+  dl::Layouts wanted = llvm::map_to_vector(
+      types, [&](RankedTensorType type) { return wantedLayout(type, channelsLast); });
   if (std::holds_alternative<CpuTarget>(target))
     keepOthersRowMajor(region, types, wanted);
   if (llvm::any_of(wanted, [](program::LayoutAttr layout) { return bool(layout); }))
