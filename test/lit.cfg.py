@@ -38,6 +38,10 @@ if not native and "is not known" in told.stderr:
     native = "haswell"
 if native:
     config.environment["DLC_NATIVE_CPU"] = native
+# What a test builds once more is in the build's own cache of compilations.
+caching = shutil.which("ccache")
+if caching:
+    config.environment["CCACHE_DIR"] = subprocess.run([caching, "-k", "cache_dir"], capture_output=True, text=True).stdout.strip()
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "test", "cache")
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
