@@ -25,25 +25,20 @@ target_include_directories(dlc_mlir_options INTERFACE ${CMAKE_BINARY_DIR})
 target_include_directories(dlc_mlir_options SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(dlc_mlir_options INTERFACE ${DLC_LLVM_DEFINITIONS})
 
-# Two precompiled headers, each built once: MLIR for the dialects, more of MLIR and the attributes and interfaces of dl for
+# Two sets of precompiled headers, each built once: MLIR for the dialects, more of MLIR and the attributes and interfaces of dl for
 # everything above them. Ops are in neither: a change of one would rebuild all.
-# dlc_precompiled_headers(NAME headers...)
-function(dlc_precompiled_headers name)
-  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp "// Owns precompiled headers that other targets reuse.\n")
-  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
-  target_link_libraries(${name} PUBLIC dlc_mlir_options)
-  target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_precompile_headers(${name} PRIVATE
-    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
-    <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h>
-    <mlir/Dialect/Math/IR/Math.h> ${ARGN})
+set(mlir_headers <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
+  <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>)
+set(dlc_compiler_headers ${mlir_headers} <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h>
+  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/LLVMIR/LLVMDialect.h> ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h)
+# dlc_compiler_precompiled_headers(NAME LIBRARIES X... HEADERS <a.h>...)
+function(dlc_compiler_precompiled_headers name)
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
+  dlc_precompiled_headers(${name} OPTIONS -fno-exceptions LIBRARIES dlc_mlir_options ${ARG_LIBRARIES} HEADERS ${ARG_HEADERS})
+  add_dependencies(${name} DLCDialectsProgramIncGen DLCDialectsDLIncGen DLCDialectsExecIncGen)
 endfunction()
-dlc_precompiled_headers(dlc_pch_mlir)
-dlc_precompiled_headers(dlc_pch_dialects
-  <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h>
-  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
-  ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h)
-add_dependencies(dlc_pch_dialects DLCDialectsProgramIncGen DLCDialectsDLIncGen DLCDialectsExecIncGen)
+dlc_precompiled_headers(dlc_pch_mlir OPTIONS -fno-exceptions LIBRARIES dlc_mlir_options HEADERS ${mlir_headers})
+dlc_compiler_precompiled_headers(dlc_pch_dialects HEADERS ${dlc_compiler_headers})
 
 function(dlc_reuse_precompiled_headers name)
   if(name MATCHES "^DLCDialects")
