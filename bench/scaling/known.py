@@ -46,8 +46,8 @@ def output(*command):
 
 
 class Simulator:
-    def __init__(self, tools, folder):
-        self.tools, self.folder = tools, folder
+    def __init__(self, tools, folder, size):
+        self.tools, self.folder, self.size = tools, folder, size
 
     def compile(self, name, *flags):
         module = os.path.join(self.folder, f"{name}.so")
@@ -72,7 +72,7 @@ def kim(simulator, batch):
 
 
 def nodes(simulator, batch):
-    module = simulator.compile("resnet50", "-D", f"N={batch}", f"--link={ALL_NODES_LINK}")
+    module = simulator.compile("resnet50", "-D", f"N={batch}", "-D", f"size={simulator.size}", f"--link={ALL_NODES_LINK}")
 
     def simulate(ranks, jitter):
         return simulator.run(module, ranks, NODE_MS, "--topology", "ring", "--link", NODE_LINK, "--jitter", f"{jitter:.6f}")
@@ -106,7 +106,7 @@ def fitted(step_ms, wanted, low, high):
 
 
 def gpus(simulator, batch):
-    module = simulator.compile("resnet50", "-D", f"N={batch}", f"--link={GPU_LINK}")
+    module = simulator.compile("resnet50", "-D", f"N={batch}", "-D", f"size={simulator.size}", f"--link={GPU_LINK}")
     for table, reported in GPU_TABLES.items():
         alone = GPU_BATCH / reported[1] * 1e3
 
@@ -168,13 +168,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--batch", type=int, default=32, help="images that are timed here, for the kernels' shares of a step")
+    parser.add_argument("--size", type=int, default=224, help="pixels along each side of those that ResNet-50 is timed with")
     parser.add_argument("--pictures", help="folder for SVG pictures of both")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for curve in (kim, gpus, nodes):
-            for row in curve(Simulator(options.tools, folder), options.batch):
+            for row in curve(Simulator(options.tools, folder, options.size), options.batch):
                 rows.append(row)
                 print(json.dumps(row) if options.json else "  ".join(
                     f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()), flush=True)
