@@ -461,13 +461,13 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
     bytes = 0;
     for (const Stored &each : stored)
       bytes += each.tensor.bytes;
-    if (bytes > room) {
-      contents.reset();
-      room = 0;
-      contents = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      room = bytes;
+    if (bytes > contents.size()) {
+      contents = {}; // the memory of both is not needed
+      contents = HostMemory::allocate(bytes);
+      if (!contents)
+        return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes of a copy");
     }
-    std::span<std::byte> rest(contents.get(), bytes);
+    std::span<std::byte> rest(contents.data(), bytes);
     for (const Stored &each : stored) {
       const auto content = rest.first(each.tensor.bytes);
       rest = rest.subspan(content.size());
@@ -482,7 +482,7 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
 
 Status CheckpointImage::write(const std::string &path) {
   return guarded([&]() -> Status {
-    const std::span<const std::byte> all(contents.get(), bytes);
+    const std::span<const std::byte> all(contents.data(), bytes);
     std::span<const std::byte> rest = all;
     for (StoredTensor &tensor : tensors) {
       tensor.checksum = checksumOf(rest.first(tensor.bytes));

@@ -5,10 +5,9 @@
 #ifndef DLC_RUNTIME_DATA_CHECKPOINTIMAGE_H
 #define DLC_RUNTIME_DATA_CHECKPOINTIMAGE_H
 
+#include "runtime/Core/HostMemory.h"
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Safetensors.h"
-
-#include <memory>
 
 namespace dlc::runtime {
 
@@ -22,10 +21,9 @@ public:
 
 private:
   std::vector<StoredTensor> tensors;
-  /// One behind the other, `bytes` in all, in memory for `room`: a vector would fill what is new
-  /// with zeros first, while training stands still.
-  std::unique_ptr<std::byte[]> contents;
-  uint64_t bytes = 0, room = 0;
+  /// One behind the other, `bytes` in all.
+  HostMemory contents;
+  uint64_t bytes = 0;
   Metadata metadata;
 };
 

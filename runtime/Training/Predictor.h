@@ -7,8 +7,8 @@
 #include "dlc/context.h"
 #include "dlc/data.h"
 #include "dlc/run.h"
+#include "runtime/Core/HostMemory.h"
 #include "runtime/Data/BatchLoader.h"
-#include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Device/Device.h"
 #include "runtime/Training/OutputReader.h"
 

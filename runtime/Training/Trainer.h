@@ -18,8 +18,8 @@
 
 #include "dlc/run.h"
 #include "runtime/Collectives/Transport.h"
+#include "runtime/Core/HostMemory.h"
 #include "runtime/Data/Augment/Transforms.h"
-#include "runtime/Device/CPU/HostMemory.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Schedule.h"
 #include "runtime/Training/CheckpointWriter.h"

@@ -91,8 +91,7 @@ Result<std::optional<std::vector<ShardRecord>>> readTarIndex(const std::string &
   // Of those that there are, whatever the number is.
   records.reserve(std::min<uint64_t>(count, lines.size() / 8));
   for (uint64_t line = 2; !lines.empty(); ++line)
-    DLC_TRY(
-        readLine(takeLine(lines), tarBytes, records.emplace_back()).in(concat(path, ":", line)));
+    DLC_TRY_IN(readLine(takeLine(lines), tarBytes, records.emplace_back()), path, ":", line);
   if (records.size() != count)
     return damaged(path, ": ", records.size(), " samples, the first line claims ", count);
   DLC_TRY(readLabels(end, records).in(path));

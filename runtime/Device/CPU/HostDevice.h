@@ -3,7 +3,7 @@
 #define DLC_RUNTIME_DEVICE_CPU_HOSTDEVICE_H
 
 #include "runtime/Collectives/RecordSum.h"
-#include "runtime/Device/CPU/HostMemory.h"
+#include "runtime/Core/HostMemory.h"
 #include "runtime/Device/Device.h"
 
 #include <deque>

@@ -2,8 +2,8 @@
 // them.
 //
 // Ownership: a block frees itself. Failure: allocate() returns an empty block.
-#ifndef DLC_RUNTIME_DEVICE_CPU_HOSTMEMORY_H
-#define DLC_RUNTIME_DEVICE_CPU_HOSTMEMORY_H
+#ifndef DLC_RUNTIME_CORE_HOSTMEMORY_H
+#define DLC_RUNTIME_CORE_HOSTMEMORY_H
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Blocks from mmap: zero pages that cost nothing until they are touched.
-#include "runtime/Device/CPU/HostMemory.h"
+#include "runtime/Core/HostMemory.h"
 
 #include <sys/mman.h>
 
