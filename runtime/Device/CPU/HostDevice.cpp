@@ -5,9 +5,19 @@
 #include "runtime/Core/Thread.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dlc::runtime {
 namespace {
+
+/// On all processors: training stands still while a checkpoint is taken.
+void copyAll(std::byte *to, const std::byte *from, uint64_t bytes) {
+  constexpr uint64_t pieceBytes = uint64_t(4) << 20;
+  forEachPiece((bytes + pieceBytes - 1) / pieceBytes, [&](uint64_t piece) {
+    const uint64_t begin = piece * pieceBytes;
+    std::memcpy(to + begin, from + begin, std::min(bytes - begin, pieceBytes));
+  });
+}
 
 class HostDeviceMemory : public DeviceMemory {
 public:
@@ -15,11 +25,11 @@ public:
   std::byte *address() override { return memory.data(); }
   uint64_t size() const override { return memory.size(); }
   Status write(uint64_t offset, std::span<const std::byte> source) override {
-    std::copy(source.begin(), source.end(), memory.data() + offset);
+    copyAll(memory.data() + offset, source.data(), source.size());
     return {};
   }
   Status read(uint64_t offset, std::span<std::byte> destination) const override {
-    std::copy_n(memory.data() + offset, destination.size(), destination.begin());
+    copyAll(destination.data(), memory.data() + offset, destination.size());
     return {};
   }
 
