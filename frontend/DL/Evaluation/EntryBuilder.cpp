@@ -16,8 +16,21 @@ static mlir::TypeAttr precisionAttribute(DType precision, mlir::MLIRContext *con
 }
 
 void PrecisionMarker::notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) {
-  if (precision && !llvm::isa<dl::ReadOp>(op))
-    op->setAttr(dl::precisionName, precisionAttribute(*precision, op->getContext()));
+  if (llvm::isa<dl::ReadOp>(op))
+    return;
+  std::optional<DType> asked = precision;
+  for (mlir::Value operand : op->getOperands()) {
+    auto weight = ofWeights.find(operand);
+    if (weight == ofWeights.end())
+      continue;
+    const DType dtype = weight->second;
+    if (!asked)
+      asked = dtype;
+    if (op->getNumOperands() == 1 && op->getNumResults() == 1)
+      ofWeights[op->getResult(0)] = dtype;
+  }
+  if (asked)
+    op->setAttr(dl::precisionName, precisionAttribute(*asked, op->getContext()));
 }
 
 void EntryBuilder::setPrecision(DType precision) {

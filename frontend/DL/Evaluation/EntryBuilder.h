@@ -26,7 +26,9 @@ class PrecisionMarker : public mlir::OpBuilder::Listener {
 public:
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override;
 
-  std::optional<DType> precision; ///< none: as the entry says
+  std::optional<DType> precision; ///< none: as the weights' groups and the entry say
+  /// Weights of groups that say it, and what is made of them alone.
+  llvm::DenseMap<mlir::Value, DType> ofWeights;
 };
 
 class EntryBuilder {

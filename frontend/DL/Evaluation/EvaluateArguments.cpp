@@ -174,7 +174,7 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
   }
   assert(word == "precision" && "all other words are above");
   const DType *dtype = value.getIf<DType>();
-  if (dtype && isFloat(*dtype) && *dtype != DType::F64) {
+  if (dtype && isPrecision(*dtype)) {
     attributes.precision = *dtype;
     return true;
   }

@@ -343,6 +343,10 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
   }
   Tensor tensor;
   tensor.value = entry->current(key, type, location);
+  if (role == program::Role::Parameter)
+    for (const auto &[pattern, precision] : program.precisionPatterns)
+      if (matchesPattern(pattern, key))
+        entry->marker.ofWeights[tensor.value] = precision;
   tensor.origin = makeOrigin(range, "the weight '" + key.str() + "'", tensor);
   return tensor;
 }

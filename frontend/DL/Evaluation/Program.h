@@ -109,8 +109,10 @@ public:
   std::vector<std::unique_ptr<Variable>> variables;
   llvm::StringMap<Variable *> variableByKey;
   std::vector<StateVariable> states;
-  /// `frozen` of the section's groups, in order: what batch_norm must know before a step is built.
+  /// Of the section's groups, in order, what must be known before a step is built: `frozen`, by
+  /// batch_norm, and `precision`.
   std::vector<std::pair<std::string, bool>> frozenPatterns;
+  std::vector<std::pair<std::string, DType>> precisionPatterns;
 
   /// What `+` joined. Sequences refer to their elements, which may be such sequences again: here
   /// they have one owner.

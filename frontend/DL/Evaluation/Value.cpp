@@ -43,6 +43,8 @@ DType parseDType(llvm::StringRef name) {
 
 bool isFloat(DType dtype) { return dtype <= DType::F16; }
 
+bool isPrecision(DType dtype) { return isFloat(dtype) && dtype != DType::F64; }
+
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context) {
   mlir::Builder b(context);
   switch (dtype) {

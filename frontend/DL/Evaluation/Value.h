@@ -31,6 +31,8 @@ enum class DType : uint8_t { F32, F64, BF16, F16, I32, I64, U8, Bool };
 llvm::StringRef spelling(DType dtype);
 DType parseDType(llvm::StringRef name);
 bool isFloat(DType dtype);
+/// Whether ops can compute in it beside f32.
+bool isPrecision(DType dtype);
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
 DType dtypeOf(mlir::Type elementType);
 

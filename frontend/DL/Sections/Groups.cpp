@@ -7,8 +7,8 @@
 namespace dlc::frontend {
 
 llvm::ArrayRef<llvm::StringLiteral> groupSettingNames() {
-  static constexpr llvm::StringLiteral names[] = {"lr_mult", "decay_mult", "frozen", "init",
-                                                  "optimizer"};
+  static constexpr llvm::StringLiteral names[] = {"lr_mult", "decay_mult", "frozen",
+                                                  "init",    "optimizer",  "precision"};
   return names;
 }
 
@@ -113,12 +113,13 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
                          Variable &variable, bool inStep) {
   llvm::StringRef name = setting.name.text;
   const Plan *plan = value.getIf<Plan>();
+  if (inStep && (name == "init" || name == "precision")) {
+    evaluator.error(setting.name.range, "'" + name + "' is no setting of a step's group")
+        .hint(llvm::Twine(name == "init" ? "a weight begins once" : "steps share their models") +
+              ": set it in a group of the section");
+    return false;
+  }
   if (name == "init") {
-    if (inStep) {
-      evaluator.error(setting.name.range, "'init' is no setting of a step's group")
-          .hint("a weight begins once: set it in a group of the section");
-      return false;
-    }
     auto init =
         resolveInitialiser(evaluator, value, variable.fanIn, variable.fanOut, setting.value->range);
     variable.init = init ? init : variable.init;
@@ -132,6 +133,10 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
     variable.settings.frozen = value.as<bool>();
     return true;
   }
+  // The models are built with it: program.precisionPatterns.
+  if (const DType *dtype = value.getIf<DType>();
+      name == "precision" && dtype && isPrecision(*dtype))
+    return true;
   if (name == "optimizer" && plan && (*plan)->maker->category == Category::Optimizer) {
     variable.settings.optimizer = *plan;
     return true;
@@ -144,6 +149,7 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
     evaluator.error(setting.value->range, "'" + name + "' of a group is " +
                                               (name == "frozen"      ? "true or false"
                                                : name == "optimizer" ? "an optimizer"
+                                               : name == "precision" ? "f32, bf16 or f16"
                                                                      : "a number of 0 or more") +
                                               ", found " + describe(value));
   return false;

@@ -112,7 +112,7 @@ private:
   void readAccumulate(TrainEntry &entry);
   void finishTrain(TrainEntry &entry, const ast::Section &section);
   void compileEvaluate(const ast::Section &section);
-  void readFrozenPatterns(const ast::Section &section);
+  void readPatterns(const ast::Section &section);
 
   // ---- Infer.cpp
   void compileInfer(const ast::Section *section, llvm::ArrayRef<ModelUse> uses,

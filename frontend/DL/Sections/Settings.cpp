@@ -227,7 +227,7 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
   bool isCount = value.isInteger() && value.integer() >= 1;
   const DType *dtype = value.getIf<DType>();
   if (name == "precision")
-    return dtype && (isFloat(*dtype) && *dtype != DType::F64) ? "" : "f32, bf16 or f16";
+    return dtype && isPrecision(*dtype) ? "" : "f32, bf16 or f16";
   if (name == "accumulate")
     return isCount ? "" : "an integer of 1 or more";
   if (value.isNone())

@@ -363,24 +363,30 @@ void SectionCompiler::compileEvaluate(const Section &section) {
   entry.finish();
 }
 
-/// Reads `frozen` of the section's groups before the models are evaluated.
-void SectionCompiler::readFrozenPatterns(const Section &section) {
+/// Reads what the section's groups say of the models' evaluation. What is wrong with it is told
+/// where groups are applied.
+void SectionCompiler::readPatterns(const Section &section) {
   CompileTimeEvaluator evaluator(program, main);
   for (const Statement *statement : section.body) {
     auto *group = llvm::dyn_cast<GroupStatement>(statement);
     for (const Setting &setting : group ? group->settings : llvm::ArrayRef<Setting>()) {
-      if (setting.name.text != "frozen")
+      const llvm::StringRef name = setting.name.text;
+      if (name != "frozen" && name != "precision")
         continue;
-      Value value = evaluator.evaluate(*setting.value);
+      const Value value = evaluator.evaluate(*setting.value);
+      const bool *flag = value.getIf<bool>();
+      const DType *dtype = value.getIf<DType>();
       for (const PatternString &pattern : group->patterns)
-        if (const bool *flag = value.getIf<bool>())
+        if (name == "frozen" && flag)
           program.frozenPatterns.push_back({pattern.text.str(), *flag});
+        else if (name == "precision" && dtype && isPrecision(*dtype))
+          program.precisionPatterns.push_back({pattern.text.str(), *dtype});
     }
   }
 }
 
 void SectionCompiler::compileTrain(const Section &section) {
-  readFrozenPatterns(section);
+  readPatterns(section);
   llvm::SmallVector<const StepStatement *> steps;
   bool hasMetric = findBinding(section.body, "loss") != nullptr;
   for (const Statement *statement : section.body) {

@@ -501,6 +501,26 @@ train M {
   }
   EXPECT_EQ(train->getAttrOfType<mlir::FloatAttr>("dl.loss_scale").getValueAsDouble(), 512);
 
+  // A group says it of what computes with its weights; the last one counts, and a call's own more.
+  Compiled grouped(R"(
+model M(x: f32[N, 3]) -> f32[N, 3] {
+  return x |> linear(3) |> linear(3, bias=false) |> linear(3, bias=false, precision=f16) |> linear(3, bias=false)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  precision = bf16
+  parameters "**" { precision = f32 }
+  parameters "linear2.*" { precision = bf16 }
+}
+)");
+  for (llvm::StringRef name : {"train_step", "evaluate", "infer_n1"})
+    EXPECT_THAT(precisions(entryOf(grouped, name)),
+                ElementsAre("matmul f32", "broadcast f32", "add f32", "matmul bf16", "matmul f16",
+                            "matmul f32"));
+
   // f16 scales its loss unless it is told not to, and a setting of f32 says nothing.
   Compiled half(inModel("") + "\n");
   EXPECT_FALSE(entryOf(half, "train_step")->hasAttr("dl.precision"));

@@ -383,7 +383,7 @@ train M {
 )dl",
 R"dl(test.dl:9:21: error: a group has no setting 'decay'
   parameters "**" { decay = 0 }
-                    ^~~~~ it has lr_mult, decay_mult, frozen, init, optimizer
+                    ^~~~~ it has lr_mult, decay_mult, frozen, init, optimizer, precision
 )dl", {}},
 {"WrongGroupSetting", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
@@ -399,6 +399,21 @@ train M {
 R"dl(test.dl:9:30: error: 'frozen' of a group is true or false, found the integer 1
   parameters "**" { frozen = 1 }
                              ^
+)dl", {}},
+{"WrongGroupPrecision", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  parameters "**" { precision = f64 }
+}
+)dl",
+R"dl(test.dl:9:33: error: 'precision' of a group is f32, bf16 or f16, found the dtype f64
+  parameters "**" { precision = f64 }
+                                ^~~
 )dl", {}},
 {"EverythingFrozen", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)

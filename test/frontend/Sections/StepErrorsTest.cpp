@@ -108,6 +108,14 @@ R"dl(test.dl:10:25: error: 'init' is no setting of a step's group
     parameters "D.**" { init = 0 }
                         ^~~~ a weight begins once: set it in a group of the section
 )dl", {}},
+{"PrecisionInAStep", R"dl(  step d updates D {
+    loss = mean(D(x))
+    parameters "D.**" { precision = f32 }
+  })dl",
+R"dl(test.dl:10:25: error: 'precision' is no setting of a step's group
+    parameters "D.**" { precision = f32 }
+                        ^~~~~~~~~ steps share their models: set it in a group of the section
+)dl", {}},
 {"EverythingOfAStepFrozen", R"dl(  step d updates D {
     loss = mean(D(x))
     parameters "**" { frozen = true }
