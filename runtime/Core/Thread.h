@@ -35,9 +35,11 @@ template <typename Body> void forEachPiece(uint64_t pieces, const Body &body) {
     for (uint64_t piece = next++; piece < pieces; piece = next++)
       body(piece);
   };
+  if (pieces <= 1)
+    return work();
   std::vector<std::thread> helpers;
   const uint64_t wanted = std::min<uint64_t>(processors().threads(), pieces);
-  helpers.reserve(wanted);
+  helpers.reserve(wanted - 1);
   try {
     while (helpers.size() + 1 < wanted)
       helpers.emplace_back(work);
