@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Times how pictures become batches: decoding beside others on the same files, in turns, what a training step waits for them, and opening.
+"""Times how pictures become batches: decoding beside others on the same files, in turns, what a training step waits for them, and opening; and
+what a checkpoint costs.
 
 usage: data.py decode [--threads N] [--rounds N] [--files N]    needs torchvision, Pillow and libturbojpeg.so.0
        data.py wait [--threads N] [--rounds N]                  ResNet-56 from a folder of 32 x 32 JPEG files; a line of JSON for each
        data.py open [--rounds N] [--files N]                    as many samples as ImageNet has, by bench-open; a line of JSON for each format
+       data.py checkpoint [--threads N] [--rounds N]            1.45 GB, Adam's, behind every 10 of 20 steps; needs 5 GB of disk
 The files are made: smooth noise of many scales, 500 x 375 pixels as JPEG of quality 92, about the bytes of ImageNet's. What is only opened has
 holes for pictures, so that 141 GB of them take a few hundred MB of disk.
 """
@@ -241,15 +243,58 @@ def open_all(given):
                           "peak_mib": statistics.median(each["peak_mib"] for each in figures), "all": seconds}), flush=True)
 
 
+BIG = """
+model Big(x: f32[N, 11000]) -> f32[N, 10] { return x |> linear(11000) |> relu |> linear(10) }
+train Big { label: i32[N]  loss = softmax_cross_entropy(output, label)  optimizer = adam(learning_rate=0.001)  batch = 64 }
+"""
+
+
+def checkpoint(given):
+    """For how long training stands still, beside a plain copy of as many bytes, and a step beside the thread that writes, beside one alone."""
+    import numpy
+
+    figures = {"first_ms": [], "second_ms": [], "copy_ms": [], "step_ms": [], "step_beside_ms": []}
+    with tempfile.TemporaryDirectory() as folder:
+        place = lambda name: os.path.join(folder, name)  # noqa: E731
+        with open(place("big.dl"), "w") as file:
+            file.write(BIG)
+        random = numpy.random.default_rng(0)
+        numpy.savez(place("train.npz"), x=random.standard_normal((1280, 11000), numpy.float32), label=random.integers(0, 10, 1280, numpy.int32))
+        subprocess.run([os.path.join(TOOLS, "dlc"), place("big.dl"), "-o", place("big.so")], check=True)
+        for _ in range(given.rounds):
+            subprocess.run([os.path.join(TOOLS, "dlc-run"), "train", place("big.so"), "--data", f"npz:{place('train.npz')}", "--steps", "20", "--threads",
+                            str(given.threads), "--checkpoint", place("big.safetensors"), "--checkpoint-every", "10", "--overwrite", "--trace",
+                            place("trace.json")], check=True, capture_output=True)
+            spans = [each for each in json.load(open(place("trace.json")))["traceEvents"] if each.get("ph") == "X"]
+            of = lambda name: [(each["ts"], each["ts"] + each["dur"]) for each in spans if each["name"].startswith(name)]  # noqa: E731
+            copies, writes, steps = of("checkpoint"), of("write checkpoint"), of("step ")
+            for name, (begin, end) in zip(("first_ms", "second_ms"), copies):
+                figures[name].append((end - begin) / 1e3)
+            alone = [end - begin for begin, end in steps[1:9]]
+            beside = [end - begin for begin, end in steps[10:] if end < writes[0][1]]
+            figures["step_ms"].append(statistics.median(alone) / 1e3)
+            figures["step_beside_ms"].append(statistics.median(beside) / 1e3)
+            size = os.path.getsize(place("big.safetensors"))
+            source, target = numpy.ones(size, numpy.uint8), numpy.ones(size, numpy.uint8)
+            start = time.perf_counter()
+            numpy.copyto(target, source)
+            figures["copy_ms"].append((time.perf_counter() - start) * 1e3)
+            del source, target
+    medians = {name: round(statistics.median(each), 1) for name, each in figures.items()}
+    print(json.dumps({"kind": "checkpoint", "bytes": size, "threads": given.threads, **medians,
+                      "step_beside": round(statistics.median(a / b for a, b in zip(figures["step_beside_ms"], figures["step_ms"])), 3),
+                      "all": {name: [round(one, 1) for one in each] for name, each in figures.items()}}))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["decode", "wait", "open"])
+    parser.add_argument("what", choices=["decode", "wait", "open", "checkpoint"])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--files", type=int, help="400; 1,281,167 to open")
     given = parser.parse_args()
     given.files = given.files or (1281167 if given.what == "open" else 400)
-    {"decode": decode, "wait": wait, "open": open_all}[given.what](given)
+    {"decode": decode, "wait": wait, "open": open_all, "checkpoint": checkpoint}[given.what](given)
 
 
 main()

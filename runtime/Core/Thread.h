@@ -24,7 +24,7 @@ template <typename Body> std::thread startThread(Body &&body) {
 }
 
 /// Lets the processors' other work go before the calling thread: where all of them are busy, it has
-/// about a tenth of one. Nothing happens where threads have no priorities of their own.
+/// about a thirtieth of one. Nothing happens where threads have no priorities of their own.
 void stepBack();
 
 /// Calls body(piece), which must not throw, for 0 .. pieces - 1 on as many threads as this process

@@ -9,7 +9,6 @@
 #include "runtime/Data/Safetensors.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 
 namespace dlc::runtime {
@@ -378,21 +377,17 @@ struct Stored {
     std::ranges::copy(carried, to.begin());
     return {};
   }
-  /// On all processors: training stands still meanwhile, and one takes longer than it copied.
-  Status checkFinite(std::span<const std::byte> content) const {
-    constexpr uint64_t pieceBytes = uint64_t(1) << 20;
-    std::atomic<bool> isFinite = true;
-    forEachPiece((content.size() + pieceBytes - 1) / pieceBytes, [&](uint64_t piece) {
-      const auto rest = content.subspan(piece * pieceBytes);
-      if (!allFinite(tensor.dtype, rest.first(std::min<uint64_t>(rest.size(), pieceBytes))))
-        isFinite = false;
-    });
-    if (isFinite)
-      return {};
+};
+
+/// The tensor with its checksum, of content whose numbers are finite. `what` it is: "parameter".
+static Result<StoredTensor> checked(std::string_view what, StoredTensor tensor,
+                                    std::span<const std::byte> content) {
+  if (!allFinite(tensor.dtype, content))
     return failure(StatusCode::Failed, "the ", what, " '", tensor.name,
                    "' holds a number that is not finite");
-  }
-};
+  tensor.checksum = checksumOf(content);
+  return tensor;
+}
 
 /// All that a checkpoint holds, in its order.
 static std::vector<Stored> storedOf(const State &state, const CarriedStates &all) {
@@ -440,9 +435,8 @@ static Status save(const State &state, const CarriedStates &all, const std::stri
   for (const Stored &each : stored) {
     content.resize(each.tensor.bytes);
     DLC_TRY(each.read(state, content));
-    DLC_TRY(each.checkFinite(content));
-    tensors.push_back(each.tensor);
-    tensors.back().checksum = checksumOf(content);
+    DLC_TRY_ASSIGN(tensor, checked(each.what, each.tensor, content));
+    tensors.push_back(std::move(tensor));
   }
   DLC_TRY_ASSIGN(writer,
                  SafetensorsWriter::create(path, tensors, metadataOf(state, std::move(metadata))));
@@ -454,13 +448,29 @@ static Status save(const State &state, const CarriedStates &all, const std::stri
   return writer.commit();
 }
 
+static uint64_t bytesOf(const std::vector<Stored> &stored) {
+  uint64_t bytes = 0;
+  for (const Stored &each : stored)
+    bytes += each.tensor.bytes;
+  return bytes;
+}
+
+void CheckpointImage::reserve(const State &state) {
+  contents = HostMemory::allocate(bytesOf(storedOf(state, {})));
+  if (!contents)
+    return;
+  constexpr uint64_t page = 4096, pagesOfPiece = 1024;
+  forEachPiece(contents.size() / (page * pagesOfPiece), [&](uint64_t piece) {
+    for (uint64_t i = 0; i < pagesOfPiece; ++i)
+      contents.data()[(piece * pagesOfPiece + i) * page] = {};
+  });
+}
+
 Status CheckpointImage::take(const State &state, const CarriedStates &all, Metadata beside) {
   return guarded([&]() -> Status {
-    tensors.clear();
+    parts.clear();
     const std::vector<Stored> stored = storedOf(state, all);
-    bytes = 0;
-    for (const Stored &each : stored)
-      bytes += each.tensor.bytes;
+    bytes = bytesOf(stored);
     if (bytes > contents.size()) {
       contents = {}; // the memory of both is not needed
       contents = HostMemory::allocate(bytes);
@@ -472,8 +482,7 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
       const auto content = rest.first(each.tensor.bytes);
       rest = rest.subspan(content.size());
       DLC_TRY(each.read(state, content));
-      DLC_TRY(each.checkFinite(content));
-      tensors.push_back(each.tensor);
+      parts.push_back({each.what, each.tensor, content});
     }
     metadata = metadataOf(state, std::move(beside));
     return {};
@@ -482,14 +491,13 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
 
 Status CheckpointImage::write(const std::string &path) {
   return guarded([&]() -> Status {
-    const std::span<const std::byte> all(contents.data(), bytes);
-    std::span<const std::byte> rest = all;
-    for (StoredTensor &tensor : tensors) {
-      tensor.checksum = checksumOf(rest.first(tensor.bytes));
-      rest = rest.subspan(tensor.bytes);
+    std::vector<StoredTensor> tensors;
+    for (const Part &part : parts) {
+      DLC_TRY_ASSIGN(tensor, checked(part.what, part.tensor, part.content));
+      tensors.push_back(std::move(tensor));
     }
     DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, metadata));
-    DLC_TRY(writer.append(all));
+    DLC_TRY(writer.append(std::span(contents.data(), bytes)));
     return writer.commit();
   });
 }

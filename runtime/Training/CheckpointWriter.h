@@ -27,9 +27,11 @@ public:
     bool bestIsLost = false;
   };
 
+  /// Gets the memory of the copies ready, before training begins.
+  void prepare(const State &state) { image.reserve(state); }
   /// Copies the variables and lets the thread write them; the outcome of the last begin() was
-  /// heard. Fails, and writes nothing, if a number is not finite. Where there is no memory for the
-  /// copy, or no thread, the file is written here.
+  /// heard: Failed, and nothing written, if a number is not finite. Where there is no memory for
+  /// the copy, or no thread, the file is written here.
   Status begin(const State &state, const CarriedStates &all, const CheckpointFiles &files,
                Metadata metadata, uint64_t step, Timeline *timeline);
   /// Until the last one is written.

@@ -927,13 +927,8 @@ Status Trainer::beginCheckpoint(TrainObserver &observer, const EvaluateReport *e
   checkpoints.wait();
   DLC_TRY(hearCheckpoint(checkpoints.poll(), observer));
   const CheckpointFiles files = checkpointFiles(evaluated);
-  Status begun = checkpoints.begin(*state, carried, files, checkpointMetadata(), position.step,
-                                   options.timeline);
-  if (begun.code() != StatusCode::Failed)
-    return begun;
-  // Numbers that are not finite stay so.
-  return failure(StatusCode::Failed, "step ", position.step, ": ", begun.message(),
-                 "; a smaller learning rate may help");
+  return checkpoints.begin(*state, carried, files, checkpointMetadata(), position.step,
+                           options.timeline);
 }
 
 /// That a file cannot be written is no failure: a disk or memory that is full now may have room
@@ -951,6 +946,10 @@ Status Trainer::hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome,
     observer.onCheckpoint(options.checkpoint);
     return {};
   }
+  // Numbers that are not finite stay so.
+  if (status.code() == StatusCode::Failed)
+    return failure(StatusCode::Failed, "step ", outcome->step, ": ", status.message(),
+                   "; a smaller learning rate may help");
   if (status.code() != StatusCode::Io && status.code() != StatusCode::OutOfMemory)
     return std::move(status);
   ++failedSaves;
@@ -1187,6 +1186,8 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   begun = Clock::now();
   if (throttle)
     throttle->begin();
+  if (!options.checkpoint.empty() && ranks().rank() == 0)
+    checkpoints.prepare(*state);
   Status status;
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped) {
     status = runEpoch(observer);
@@ -1197,7 +1198,8 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   drain();
   const PhaseScope writing(ranks(), Phase::Write);
   Status written = hearCheckpoint(checkpoints.finish(), observer);
-  return status.ok() ? std::move(written) : std::move(status);
+  // What a checkpoint could not hold comes before what failed in a step behind it.
+  return written.ok() ? std::move(status) : std::move(written);
 }
 
 } // namespace dlc::runtime

@@ -18,7 +18,7 @@ TEST(Thread, StepsBack) {
     stepBack();
     within = priorityOfThread();
   }).join();
-  EXPECT_EQ(within, std::min(before + 10, 19));
+  EXPECT_EQ(within, std::min(before + 15, 19));
   EXPECT_EQ(priorityOfThread(), before);
 }
 
