@@ -10,12 +10,15 @@
 namespace dlc::runtime {
 namespace {
 
-/// On all processors: training stands still while a checkpoint is taken.
+/// On all processors: training stands still while a checkpoint is taken. A piece each, as memcpy
+/// passes the caches by where a piece is large.
 void copyAll(std::byte *to, const std::byte *from, uint64_t bytes) {
-  constexpr uint64_t pieceBytes = uint64_t(4) << 20;
-  forEachPiece((bytes + pieceBytes - 1) / pieceBytes, [&](uint64_t piece) {
-    const uint64_t begin = piece * pieceBytes;
-    std::memcpy(to + begin, from + begin, std::min(bytes - begin, pieceBytes));
+  constexpr uint64_t least = uint64_t(4) << 20;
+  const uint64_t pieces = std::clamp<uint64_t>(bytes / least, 1, processors().threads());
+  forEachPiece(pieces, [&](uint64_t piece) {
+    const uint64_t begin = bytes / pieces * piece;
+    const uint64_t end = piece + 1 == pieces ? bytes : begin + bytes / pieces;
+    std::memcpy(to + begin, from + begin, end - begin);
   });
 }
 

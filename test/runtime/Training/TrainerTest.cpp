@@ -371,8 +371,8 @@ TEST(Trainer, GoesOnWhileACheckpointIsWritten) {
   EXPECT_EQ(observer.content, expected);
 }
 
-// Weights may be infinite a step before the loss is: they are not saved, and are what is said, whether
-// the thread that writes finds them before the next step ends or behind it.
+// Weights may be infinite a step before the loss is: they are not saved, and are what is said,
+// whether the thread that writes finds them before the next step ends or behind it.
 TEST(Trainer, SavesNothingThatIsNotFinite) {
   Training run;
   Observer observer;
