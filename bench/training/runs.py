@@ -31,11 +31,11 @@ class Runs:
         return module
 
     def train(self, module, seed, *flags, launcher=()):
-        """The run's summary, and the mean loss of its last hundred steps: what training went down to before evaluation."""
+        """The run's summary, and the mean loss of its last hundred steps: what training went down to before evaluation. `losses` has those of all."""
         lines = [json.loads(line) for line in output(self.dlc_run, *launcher, "train", module, "--data", self.arguments.data, "--seed", str(seed),
                                                      "--json", *flags).splitlines()]
-        losses = [line["loss"] for line in lines if "seconds" in line and "summary" not in line]
-        return lines[-1], sum(losses[-100:]) / len(losses[-100:])
+        self.losses = [line["loss"] for line in lines if "seconds" in line and "summary" not in line]
+        return lines[-1], sum(self.losses[-100:]) / len(self.losses[-100:])
 
 
 def main(description, choices, usual, choices_flag, what, seeds, add_flags, rows, text):

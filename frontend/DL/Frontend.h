@@ -44,6 +44,9 @@ struct FrontendOptions {
   std::vector<int64_t> inferBatches;
   /// `--precision`: f32, bf16 or f16, where the train section states none.
   std::string precision = "f32";
+  /// `--infer-precision`: one of them, where an infer section states none; empty: the train
+  /// section's.
+  std::string inferPrecision;
   /// `--input-gradients`: a training step that updates no parameter is of use then.
   bool inputGradients = false;
   /// `--data-parallel`: losses of several ranks become one.

@@ -180,10 +180,10 @@ void Driver::warnOfForeignWord() {
 
 /// The model as the frontend gives it.
 LogicalResult Driver::readModel() {
-  frontend::FrontendOptions language{options.defines,      withLibrary(options.includeDirs),
-                                     options.trainSection, options.inferBatches,
-                                     options.precision,    options.inputGradients,
-                                     options.dataParallel};
+  frontend::FrontendOptions language{options.defines,        withLibrary(options.includeDirs),
+                                     options.trainSection,   options.inferBatches,
+                                     options.precision,      options.inferPrecision,
+                                     options.inputGradients, options.dataParallel};
   engine.warningsAreErrors = options.warningsAreErrors;
   warnOfForeignWord();
   module = frontend::compile(sources, options.input, language, context, engine);

@@ -57,7 +57,7 @@ void LanguageIndex::addSettings(const LanguageScan &before, std::vector<Completi
   const LanguageItem &item = before.items()[before.openItem()];
   const bool isTrain = item.kind == LanguageItem::Train;
   if (isSection(item))
-    for (llvm::StringRef name : trainSettingNames().take_front(isTrain ? ~size_t(0) : 1))
+    for (llvm::StringRef name : settingNames(isTrain))
       if (llvm::none_of(before.visibleIn(before.openItem()), [&](const LanguageSymbol *symbol) {
             return symbol->name == name && symbol->kind == LanguageSymbol::Setting;
           }))

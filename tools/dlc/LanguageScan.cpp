@@ -228,8 +228,9 @@ static LanguageSymbol::Kind kindOfDefinition(const LanguageItem &item, bool isOf
   if (isOfFile)
     return LanguageSymbol::Item;
   const bool isSection = item.kind == LanguageItem::Train || item.kind == LanguageItem::Infer;
-  return isSection && llvm::is_contained(trainSettingNames(), name) ? LanguageSymbol::Setting
-                                                                    : LanguageSymbol::Local;
+  return isSection && llvm::is_contained(settingNames(item.kind == LanguageItem::Train), name)
+             ? LanguageSymbol::Setting
+             : LanguageSymbol::Local;
 }
 
 void LanguageScan::resolve() {

@@ -197,6 +197,10 @@ static void addOptions(CLI::App &app, Options &options) {
       ->check(wholeNumber(1, uint64_t(1) << 32))
       ->option_text("N,...")
       ->allow_extra_args(false);
+  app.add_option("--infer-precision", options.inferPrecision,
+                 "of inference, where its section states none; default: as trained")
+      ->check(oneOf({"f32", "bf16", "f16"}))
+      ->option_text("TYPE");
   app.add_flag("--input-gradients", options.inputGradients,
                "training steps also return the gradients of their inputs");
   app.add_flag("--weight-gradients", options.weightGradients,
@@ -328,6 +332,7 @@ std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode
       ->check(fileName())
       ->option_text("FILE");
   addOptions(app, options);
+  showSeldom(app, {"--infer-precision"});
   if (!readAndCheck(app, argc, argv, options, "", checkForTuning, exitCode))
     return std::nullopt;
   return options;
@@ -342,7 +347,8 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
            "model file (.dl) to compile; also: dlc check, dlc fmt, dlc tune, dlc lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
-  showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size", "--link"});
+  showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size", "--link",
+                   "--infer-precision"});
   if (!readAndCheck(app, argc, argv, options, emit, checkForTarget, exitCode))
     return std::nullopt;
   if (options.output.empty() && options.emit == Emit::Module)

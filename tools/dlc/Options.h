@@ -58,6 +58,7 @@ struct Options {
   std::string cudnnDevice; ///< CUDA: file with the properties of the GPU that cuDNN's engines are
                            ///< chosen for
   std::string precision = "f32"; ///< where the train section states none
+  std::string inferPrecision;    ///< where an infer section states none; empty: as trained
   Math math = Math::Float32;
   /// Of each kernel, which take turns in it: of a step. Nothing: none on the CPU, 16 on CUDA.
   std::optional<uint64_t> workspaceLimitMiB;

@@ -132,7 +132,7 @@ std::string SectionCompiler::hintForDefine(llvm::StringRef name) {
         return ("a setting of " + use.block->name.text + ": train " + use.block->name.text + "(" +
                 name + "=c) and a constant c = ... let -D set c")
             .str();
-  if (llvm::is_contained(trainSettingNames(), name))
+  if (llvm::is_contained(settingNames(/*isTrain=*/true), name))
     return ("a setting of the section: " + name + " = c and a constant c = ... let -D set c").str();
   llvm::SmallVector<llvm::StringRef> names;
   for (const auto &[each, item] : main.items)

@@ -24,6 +24,20 @@ void SectionCompiler::checkTrainedSomewhere(const Section &section) {
   }
 }
 
+/// What an infer section says, or else the flag, or else what the model trains in.
+static DType inferPrecision(Program &program, const Section *section, SectionRun &run,
+                            DType trained) {
+  auto lookup = [&](llvm::StringRef setting) {
+    return section && setting == "precision" ? run.lookup(setting) : nullptr;
+  };
+  checkSettings(run.evaluator, lookup);
+  const Bound *bound = lookup("precision");
+  if (const DType *own = bound ? bound->value.getIf<DType>() : nullptr)
+    return *own;
+  const std::string &flag = program.options.inferPrecision;
+  return flag.empty() ? trained : parseDType(flag);
+}
+
 void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelUse> uses,
                                    const std::string &name) {
   std::vector<int64_t> batches;
@@ -41,9 +55,9 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
     Evaluator places(program, nullptr);
     EntryBuilder entry(module, entryName, program::EntryKind::Infer, batch,
                        places.location(entryName, range));
-    entry.setPrecision(precision);
     SectionRun run(program, main, entry, bound, uses, section);
     run.run();
+    entry.setPrecision(inferPrecision(program, section, run, precision));
     run.addResults();
     entry.finish();
     if (program.engine.hasErrors())

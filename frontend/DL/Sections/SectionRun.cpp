@@ -16,7 +16,7 @@ SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
   if (section)
     frame.body = section->body;
   if (section && section->isTrain)
-    frame.settings = trainSettingNames();
+    frame.settings = settingNames(/*isTrain=*/true);
   evaluator.frame = &frame;
   evaluator.dimensions = &dimensions;
   for (const ModelUse &use : uses) {
@@ -78,7 +78,8 @@ const BindingStatement *SectionRun::lossBinding() const {
 
 /// The settings of a section are names in it: nothing else can have one of them.
 bool SectionRun::checkNoSetting(const Name &name, llvm::StringRef what, llvm::StringRef hint) {
-  if (!section || !section->isTrain || !llvm::is_contained(trainSettingNames(), name.text))
+  if (!section || !section->isTrain ||
+      !llvm::is_contained(settingNames(/*isTrain=*/true), name.text))
     return true;
   evaluator
       .error(name.range,

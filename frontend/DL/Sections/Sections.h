@@ -44,7 +44,7 @@ void checkUnusedNames(Program &program, const ast::Section &section,
 /// Reports settings whose value is none that they take.
 void checkSettings(Evaluator &evaluator, llvm::function_ref<const Bound *(llvm::StringRef)> lookup);
 /// Of the section; a step has some of its own.
-llvm::ArrayRef<llvm::StringLiteral> trainSettingNames();
+llvm::ArrayRef<llvm::StringLiteral> settingNames(bool isTrain);
 /// An example of what a setting of a train section takes, for those that are no plan.
 llvm::StringRef valueOfSetting(llvm::StringRef name);
 /// What a `parameters` group sets.
@@ -137,7 +137,7 @@ private:
   std::vector<std::pair<ModelUse, Dimensions>> models;
   /// What the train section binds, by -D or not.
   Dimensions dimensions;
-  /// What the train section's entries compute in, and inference with them.
+  /// What the train section's entries compute in, and inference where nothing else is said.
   DType precision;
   /// Those of all sections, bound or not.
   llvm::StringSet<> dimensionNames;

@@ -13,11 +13,14 @@ namespace dlc::frontend {
 
 using namespace ast;
 
+/// Those of infer sections first.
 static constexpr llvm::StringLiteral trainSettings[] = {
-    "batch",           "epochs", "precision", "loss_scale", "accumulate", "ema",
-    "reference_batch", "loss",   "optimizer", "schedule",   "clip"};
+    "batch",           "precision", "epochs",    "loss_scale", "accumulate", "ema",
+    "reference_batch", "loss",      "optimizer", "schedule",   "clip"};
 
-llvm::ArrayRef<llvm::StringLiteral> trainSettingNames() { return trainSettings; }
+llvm::ArrayRef<llvm::StringLiteral> settingNames(bool isTrain) {
+  return llvm::ArrayRef(trainSettings).take_front(isTrain ? std::size(trainSettings) : 2);
+}
 
 llvm::StringRef valueOfSetting(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
@@ -112,9 +115,7 @@ void checkUnusedNames(Program &program, const Section &section,
   llvm::StringMap<int> reads = countReads(section);
   if (section.isTrain)
     warnBoundTwice(program, section.body);
-  llvm::ArrayRef<llvm::StringLiteral> settings = trainSettings;
-  if (!section.isTrain)
-    settings = settings.take_front(1);
+  llvm::ArrayRef<llvm::StringLiteral> settings = settingNames(section.isTrain);
   forEachBinding(section.body, /*inSteps=*/true,
                  [&](const Name &name, const BindingStatement *binding) {
                    if (name.text == "N" && binding && dimensions.contains("N")) {

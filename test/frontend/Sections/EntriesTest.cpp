@@ -521,6 +521,22 @@ train M {
                 ElementsAre("matmul f32", "broadcast f32", "add f32", "matmul bf16", "matmul f16",
                             "matmul f32"));
 
+  // Inference computes as its section says, or else the flag, or else as it was trained.
+  std::string served = inModel("") + "\ninfer M as own { batch = 1  precision = f32 }\n"
+                                     "infer M as plain { batch = 1 }\n";
+  served.insert(served.rfind("  batch = 4"), "  precision = bf16\n");
+  for (const char *flag : {"", "f16"}) {
+    frontend::FrontendOptions options;
+    options.inferPrecision = flag;
+    Compiled each(served, options);
+    EXPECT_FALSE(entryOf(each, "own_n1")->hasAttr("dl.precision"));
+    for (auto [name, isAsTrained] : {std::pair("plain_n1", !*flag), std::pair("evaluate", true)}) {
+      const mlir::Type type =
+          entryOf(each, name)->getAttrOfType<mlir::TypeAttr>("dl.precision").getValue();
+      EXPECT_TRUE(isAsTrained ? type.isBF16() : type.isF16()) << name << flag;
+    }
+  }
+
   // f16 scales its loss unless it is told not to, and a setting of f32 says nothing.
   Compiled half(inModel("") + "\n");
   EXPECT_FALSE(entryOf(half, "train_step")->hasAttr("dl.precision"));

@@ -295,6 +295,23 @@ test.dl:10:3: error: 'loss_scale' is a number above 0 or "dynamic", found the st
   loss_scale = "static"
   ^~~~~~~~~~
 )dl", {}},
+{"PrecisionOfInference", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+}
+infer M {
+  precision = "bf16"
+}
+)dl",
+R"dl(test.dl:11:3: error: 'precision' is f32, bf16 or f16, found the string "bf16"
+  precision = "bf16"
+  ^~~~~~~~~ without '"': bf16
+)dl", {}},
 {"LossScaleOfNothing", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Trains networks in f32, bf16 and f16, the last with its dynamic loss scale, and compares how they learn.
+
+usage: precision.py --data idx:FOLDER [--tools build/release/bin] [--nets lenet,residual] [--seeds 1,2,3] [--threads N] [--json]
+       precision.py --data cifar:FOLDER --nets resnet20,alexnet_r ...
+       precision.py --data text:FILE --nets char-rnn,gpt ...
+`curve` has the mean loss of each fortieth of the steps, which `bench/plot.py precision` draws.
+"""
+import runs
+
+PRECISIONS = ("f32", "bf16", "f16")
+# name: (model, flags of dlc, flags of dlc-run train)
+NETS = {
+    "lenet": ("examples/lenet/lenet.dl", [], ["--epochs", "3"]),
+    "residual": ("bench/training/residual.dl", [], []),
+    "resnet20": ("examples/cifar/resnet_cifar.dl", ["-D", "blocks=3"], ["--epochs", "2"]),
+    "alexnet_r": ("examples/cifar/alexnet_r.dl", [], ["--epochs", "5"]),
+    "char-rnn": ("examples/char-rnn/char-rnn.dl", [], ["--epochs", "1"]),
+    "gpt": ("examples/gpt/gpt.dl", "-D vocabulary=65 -D context=64 -D width=128 -D layers=2 -D heads=4 -D joined=1 -D warm=50 -D N=16 -D T=64".split(),
+            ["--steps", "600"]),
+}
+
+
+def curve(losses, points=40):
+    parts = [losses[len(losses) * i // points:len(losses) * (i + 1) // points] for i in range(points)]
+    return [round(sum(part) / len(part), 5) for part in parts if part]
+
+
+def rows(bench, net, seed):
+    threads = ["--threads", str(bench.arguments.threads)] if bench.arguments.threads else []
+    model, compiling, training = NETS[net]
+    for precision in PRECISIONS:
+        module = bench.compile(f"{net}-{precision}.so", model, *compiling, f"--precision={precision}")
+        summary, loss = bench.train(module, seed, *training, *threads)
+        row = {"net": net, "precision": precision, "seed": seed, "steps": summary["steps"], "train_loss": loss}
+        yield {**row, **{name: summary[name] for name in ("test_loss", "test_accuracy", "test_perplexity") if name in summary}, "curve": curve(bench.losses)}
+
+
+if __name__ == "__main__":
+    runs.main(__doc__.split("\n")[0], NETS, ["lenet", "residual"], "--nets", "network", "1,2,3", lambda parser: parser.add_argument("--threads", type=int), rows,
+              lambda row: f"{row['net']:10} {row['precision']:5} seed {row['seed']}")
