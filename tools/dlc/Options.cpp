@@ -332,7 +332,7 @@ std::optional<Options> parseTuneCommandLine(int argc, char **argv, int &exitCode
       ->check(fileName())
       ->option_text("FILE");
   addOptions(app, options);
-  showSeldom(app, {"--infer-precision"});
+  showSeldom(app, {"--bucket-size", "--link", "--infer-precision"});
   if (!readAndCheck(app, argc, argv, options, "", checkForTuning, exitCode))
     return std::nullopt;
   return options;
