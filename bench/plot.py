@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Draws SVG pictures with gnuplot: of speeds, from records; of scaling, from the lines of `dlc-run simulate --json`; and of a schedule, from a
-trace.
+"""Draws SVG pictures with gnuplot: of speeds and of losses, from records; of scaling, from the lines of `dlc-run simulate --json`; and of a schedule,
+from a trace.
 
 usage: plot.py scaling OUT.svg NAME=FILE...      images a second over ranks, a curve a file, and what perfect scaling were
        plot.py efficiency OUT.svg NAME=FILE...   parts of perfect scaling over ranks, a curve a file; `reported` are points
        plot.py schedule OUT.svg TRACE.json       one step: kernels by stage, and collectives, a row each rank and kind
        plot.py speed OUT.svg RECORD...           how many times as fast as its best rival dlc trains, a bar a network; records of compare.py
+       plot.py precision OUT.svg RECORD...       losses over training, a panel a network, a colour a precision; records of training/precision.py
 Needs gnuplot (gnuplot-nox of Debian).
 """
 import json
@@ -102,14 +103,34 @@ def speed(out, records):
             "'' using 2:0:3:4 with xerrorbars pointtype 0 linewidth 2 linecolor 'black'\n")
 
 
+def precision(out, records):
+    """The mean over the seeds, and in a paler colour from the least to the largest."""
+    figures = [figure for path in records for figure in json.load(open(path))["figures"]]
+    nets = list(dict.fromkeys(figure["net"] for figure in figures))
+    columns = min(3, len(nets))
+    rows = -(-len(nets) // columns)
+    text = begin(out, f"{300 * columns},{260 * rows}") + f"set multiplot layout {rows},{columns}\nset grid\nset xlabel 'part of training'\nset format x '%.0f%%'\n"
+    for net in nets:
+        plots = []
+        for colour, name in zip(CURVES, dict.fromkeys(figure["precision"] for figure in figures)):
+            runs = [figure["curve"] for figure in figures if figure["net"] == net and figure["precision"] == name]
+            data = f"$data{len(plots)}"
+            text += f"{data} << END\n" + "".join(f"{100 * (i + 1) / len(at)} {min(each)} {max(each)} {sum(each) / len(each)}\n"
+                                                for at in [list(zip(*runs))] for i, each in enumerate(at)) + "END\n"
+            plots += [f"{data} using 1:2:3 with filledcurves fillstyle transparent solid 0.2 linecolor rgb '{colour}' notitle",
+                      f"{data} using 1:4 with lines linewidth 1.5 linecolor rgb '{colour}' title '{name}'"]
+        text += f"set title {quoted(net)} noenhanced\nset ylabel 'loss'\nset logscale y\nplot " + ", ".join(plots) + "\n"
+    gnuplot(text + "unset multiplot\n")
+
+
 def main():
     arguments = sys.argv[1:]
     if len(arguments) >= 3 and arguments[0] in ("scaling", "efficiency"):
         {"scaling": scaling, "efficiency": efficiency}[arguments[0]](arguments[1], arguments[2:])
     elif len(arguments) == 3 and arguments[0] == "schedule":
         schedule(*arguments[1:])
-    elif len(arguments) >= 3 and arguments[0] == "speed":
-        speed(arguments[1], arguments[2:])
+    elif len(arguments) >= 3 and arguments[0] in ("speed", "precision"):
+        {"speed": speed, "precision": precision}[arguments[0]](arguments[1], arguments[2:])
     else:
         sys.exit(__doc__)
 
