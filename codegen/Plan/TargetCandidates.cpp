@@ -251,8 +251,13 @@ bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
   return cuda && libraryReadsStored(anchor, *cuda);
 }
 
-/// On the CPU of what a task's cache holds, on a GPU of what a thread has in registers.
-bool TargetCandidates::takesReductions(dl::AnchorOp anchor) { return anchor.takesReductions(); }
+/// On the CPU of what a task's cache holds, on a GPU of what a thread has in registers, there in
+/// f32.
+bool TargetCandidates::takesReductions(dl::AnchorOp anchor) {
+  const Type element = getElementTypeOrSelf(anchor->getResult(0));
+  return anchor.takesReductions() &&
+         (std::holds_alternative<CudaTarget>(target) ? element.isF32() : !element.isF64());
+}
 
 /// Convolutions' kernels copy what they read, or can; on a GPU they read it element by element.
 /// What cuDNN reads is written by a launch of its own, which is as long as the image's kernel.

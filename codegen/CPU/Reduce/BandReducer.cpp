@@ -12,13 +12,13 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 /// The result of the kernel that holds `value`, as it is or in another layout: behind the anchor,
-/// not behind reductions, and of float32.
+/// not behind reductions, and not of f64.
 static std::optional<unsigned> storedResult(const KernelSpec &spec, Value value) {
   for (unsigned number : resultsBehindAnchor(spec, true)) {
     Value result = spec.result(number);
     auto converted = result.getDefiningOp<dl::ConvertLayoutOp>();
     if ((result == value || (converted && converted.getX() == value)) &&
-        getElementTypeOrSelf(value).isF32())
+        !getElementTypeOrSelf(value).isF64())
       return number;
   }
   return std::nullopt;

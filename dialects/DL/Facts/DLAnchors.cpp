@@ -25,8 +25,6 @@ static uint64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-static bool isFloat32(Value result) { return getElementTypeOrSelf(result).isF32(); }
-
 std::string dlc::dl::timesText(ArrayRef<int64_t> numbers) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -83,7 +81,7 @@ static int64_t depthOf(MatmulOp op) {
 Anchor MatmulOp::getAnchor() { return Anchor::Gemm; }
 uint64_t MatmulOp::getFlops() { return 2 * elementsOf(getC()) * depthOf(*this); }
 bool MatmulOp::takesPrologue(unsigned) { return true; }
-bool MatmulOp::takesReductions() { return isFloat32(getC()); }
+bool MatmulOp::takesReductions() { return true; }
 std::string MatmulOp::getGradientStage(StringRef parameter) { return stageOfData(parameter); }
 AnchorName MatmulOp::getAnchorName() {
   std::string name = "matmul_";
@@ -125,13 +123,13 @@ static AnchorName convolutionName(StringRef direction, Value filter, Value image
 
 Anchor ConvolutionOp::getAnchor() { return Anchor::Convolution; }
 bool ConvolutionOp::takesAnyLayout() { return true; }
-bool ConvolutionOp::takesReductions() { return isFloat32(getY()); }
+bool ConvolutionOp::takesReductions() { return true; }
 uint64_t ConvolutionOp::getFlops() { return getGeometry().flops(); }
 AnchorName ConvolutionOp::getAnchorName() { return convolutionName("", getW(), getY()); }
 
 Anchor ConvolutionBackwardDataOp::getAnchor() { return Anchor::Convolution; }
 bool ConvolutionBackwardDataOp::takesAnyLayout() { return true; }
-bool ConvolutionBackwardDataOp::takesReductions() { return isFloat32(getDx()); }
+bool ConvolutionBackwardDataOp::takesReductions() { return true; }
 uint64_t ConvolutionBackwardDataOp::getFlops() { return getGeometry().flops(); }
 bool ConvolutionBackwardDataOp::takesPrologue(unsigned operand) { return operand == 0; }
 std::string ConvolutionBackwardDataOp::getGradientStage(StringRef parameter) {

@@ -318,6 +318,13 @@ TEST(Convolution, Reductions) {
     for (bool last : {false, true})
       for (const KernelSource &source : convolutionReductions(shapes, last))
         checkKernel(source, rounding, "cpu-convolution");
+  // What is reduced is what is stored, rounded to 16 bits.
+  const ConvolutionShapes shapes = {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8},
+                                    {2, 2},          {1, 1, 1, 1},   {1, 1}};
+  for (const OtherElement &element : otherElements)
+    if (element.name != std::string("f64"))
+      for (const KernelSource &source : convolutionReductions(shapes, false, element.name))
+        checkKernel(source, element.rounding, "cpu-convolution");
 }
 
 /// Pairs of channels of bf16, read as they lie in a block: forward and backward, taps of one and of

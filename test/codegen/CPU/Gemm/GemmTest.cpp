@@ -297,25 +297,36 @@ TEST(Gemm, Reshapes) {
               rounding, "cpu-gemm");
 }
 
-/// A loss behind a product, its differences stored too: totals of whole tiles, of rests, over
-/// batches, of sums in parts, and of rows that are finished when all of a task is there.
+/// The product with a loss behind it in f32, its differences stored too.
+static KernelSource withLoss(const Product &p, bool transposeA, llvm::StringRef element) {
+  KernelSource source = inElement(product(p, transposeA, !transposeA), element);
+  const std::string c = source.results, axes = p.batch ? "[0, 1, 2]" : "[0, 1]",
+                    single = tensorType(p.batch, p.m, p.n), d = c == single ? "%d" : "%s";
+  source.operands += ", " + c;
+  source.results = c + ", tensor<f32>, tensor<f32>";
+  const size_t first = source.block.find("):"), end = source.block.find("\n  dl.yield");
+  source.block = source.block.substr(0, first) + ", %t: " + c +
+                 source.block.substr(first, end - first) + "\n %d = dl.subtract %c, %t : " + c +
+                 (c == single ? "" : "\n %s = dl.cast %d : " + c + " to " + single) +
+                 "\n %q = dl.multiply " + d + ", " + d + " : " + single +
+                 "\n %sum = dl.reduce sum %q axes = " + axes + " : " + single +
+                 "\n %most = dl.reduce max " + d + " axes = " + axes + " : " + single +
+                 "\n %half = dl.constant dense<0.5> : tensor<f32>" +
+                 "\n %loss = dl.multiply %sum, %half : tensor<f32>" +
+                 "\n dl.yield %d, %loss, %most : " + source.results;
+  return source;
+}
+
+/// Totals of whole tiles, of rests, over batches, of sums in parts, and of rows that are finished
+/// when all of a task is there.
 TEST(Gemm, TotalsBehind) {
   for (Product p :
        {Product{1, 1, 1}, {5, 3, 7}, {64, 100, 50}, {13, 37, 17, 3}, {300, 130, 20}, {9, 20, 9000}})
-    for (bool transposeA : {false, true}) {
-      KernelSource source = product(p, transposeA, !transposeA);
-      const std::string c = source.results, axes = p.batch ? "[0, 1, 2]" : "[0, 1]";
-      source.operands += ", " + c;
-      source.results = c + ", tensor<f32>, tensor<f32>";
-      const size_t first = source.block.find("):"), end = source.block.find("\n  dl.yield");
-      source.block = source.block.substr(0, first) + ", %t: " + c +
-                     source.block.substr(first, end - first) + "\n %d = dl.subtract %c, %t : " + c +
-                     "\n %q = dl.multiply %d, %d : " + c +
-                     "\n %sum = dl.reduce sum %q axes = " + axes + " : " + c +
-                     "\n %most = dl.reduce max %d axes = " + axes + " : " + c +
-                     "\n %half = dl.constant dense<0.5> : tensor<f32>" +
-                     "\n %loss = dl.multiply %sum, %half : tensor<f32>" +
-                     "\n dl.yield %d, %loss, %most : " + source.results;
-      checkKernel(source, rounding, "cpu-gemm");
-    }
+    for (bool transposeA : {false, true})
+      checkKernel(withLoss(p, transposeA, "f32"), rounding, "cpu-gemm");
+  for (const OtherElement &element : otherElements)
+    for (Product p : {Product{5, 3, 7}, {64, 100, 50}, {13, 37, 17, 3}})
+      if (element.name != std::string("f64"))
+        // A square errs twice as much as what it is of.
+        checkKernel(withLoss(p, false, element.name), 2 * element.rounding, "cpu-gemm");
 }
