@@ -139,6 +139,12 @@ TEST(Winograd, Reductions) {
            {{3, 32, 16, 24}, {32, 32, 3, 3}, {3, 32, 16, 24}, {1, 1}, {1, 1, 1, 1}, {1, 1}}})
     for (const KernelSource &source : convolutionReductions(shapes))
       checkKernel(source, rounding, "cpu-winograd");
+  const ConvolutionShapes shapes = {{2, 16, 13, 11}, {48, 16, 3, 3}, {2, 48, 13, 11},
+                                    {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  for (const OtherElement &element : otherElements)
+    if (element.name != std::string("f64"))
+      for (const KernelSource &source : convolutionReductions(shapes, false, element.name))
+        checkKernel(source, element.rounding + rounding, "cpu-winograd");
 }
 
 // Transforms, and what gathers and transposes their tiles, know no size: another image, channels
