@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares training steps of two builds of dlc: each compiles and runs its own module, in turns.
 
-usage: builds.py BEFORE/bin AFTER/bin [--cases lenet/64,resnet50/16] [--rounds 7] [--seconds 1] [--json]
+usage: builds.py BEFORE/bin AFTER/bin [--cases lenet/64,resnet50/16] [--flags=--precision=bf16] [--rounds 7] [--seconds 1] [--json]
+`--flags` are the second's, so that one build can be compared beside itself.
 A round's figure is the median of the steps that take the given seconds, three at least; the ratio is the median over the rounds of before
 beside after: above 1 where the second is faster. That both compute the same is what the goldens of both say.
 """
@@ -15,7 +16,9 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = {"lenet": "examples/lenet/lenet.dl", "alexnet": "bench/gpu/alexnet.dl", "vgg16": "bench/gpu/vgg16.dl",
-          "resnet50": "examples/resnet50/resnet50.dl"}
+          "resnet50": "examples/resnet50/resnet50.dl",
+          "resnet56": "examples/cifar/resnet_cifar.dl", "alexnet_r": "examples/cifar/alexnet_r.dl", "lstm_ptb": "examples/lstm_ptb/lstm_ptb.dl",
+          "char-rnn": "examples/char-rnn/char-rnn.dl"}
 CASES = "lenet/64,alexnet/64,vgg16/16,resnet50/16,resnet50/1"
 
 
@@ -37,14 +40,14 @@ def compare(arguments, net, batch, folder):
     modules = []
     for number, tools in enumerate(arguments.builds):
         modules.append(os.path.join(folder, f"{net}-{batch}-{number}.so"))
-        output(os.path.join(tools, "dlc"), model_of(tools, net), "-D", f"N={batch}", "-o", modules[-1])
+        output(os.path.join(tools, "dlc"), model_of(tools, net), "-D", f"N={batch}", "-o", modules[-1], *(arguments.flags.split() if number else []))
     steps = max(3, int(1000 * arguments.seconds / milliseconds(arguments.builds[1], modules[1], 3)))
     times = [[], []]
     for turn in range(arguments.rounds):
         for which in (0, 1) if turn % 2 == 0 else (1, 0):
             times[which].append(milliseconds(arguments.builds[which], modules[which], steps))
     ratios = [before / after for before, after in zip(*times)]
-    return {"case": f"{net}/{batch}", "steps": steps, "before_ms": statistics.median(times[0]), "after_ms": statistics.median(times[1]),
+    return {"case": f"{net}/{batch}", "flags": arguments.flags, "steps": steps, "before_ms": statistics.median(times[0]), "after_ms": statistics.median(times[1]),
             "ratio": statistics.median(ratios), "least": min(ratios), "most": max(ratios)}
 
 
@@ -52,6 +55,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("builds", nargs=2, metavar="BIN", help="folders of dlc and dlc-run")
     parser.add_argument("--cases", default=CASES)
+    parser.add_argument("--flags", default="", help="of the second build's dlc")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
