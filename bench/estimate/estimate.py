@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the compiler's estimate of a training step on the CPU with the clock: what dl-choose decides by.
 
-usage: estimate.py [--tools build/release/bin] [--nets lenet,alexnet,vgg16,resnet50] [--threads N] [--rounds N] [--seconds S] [--json]
+usage: estimate.py [--tools build/release/bin] [--nets lenet,alexnet,vgg16,resnet50] [--machine FILE] [--threads N] [--rounds N] [--seconds S] [--json]
 The estimate is for one core; beside N threads it is divided by N. The compiler's figure stands in the module's report.
 Networks take turns, each time in a process of its own, for as many steps as take S seconds and at least 3: how memory comes to lie, and
 what else runs on the machine, differ from process to process. What counts is the median of the rounds' medians; beside it stand the
@@ -29,11 +29,11 @@ def run(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def compile_net(tools, net, folder):
+def compile_net(tools, net, machine, folder):
     """The module, and the milliseconds that one core is estimated to take."""
     source, batch = NETS[net]
     module = os.path.join(folder, net + ".so")
-    run(os.path.join(tools, "dlc"), os.path.join(ROOT, source), "-D", f"N={batch}", "-o", module)
+    run(os.path.join(tools, "dlc"), os.path.join(ROOT, source), "-D", f"N={batch}", "-o", module, *(["--machine", machine] if machine else []))
     report = json.loads(run(os.path.join(tools, "dlc-run"), "inspect", module, "--json"))["report"]
     entry = next(entry for entry in report["entries"] if entry["name"] == "train_step")
     return module, 1000 * entry["estimated_seconds"]
@@ -49,6 +49,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--nets", default=",".join(NETS))
+    parser.add_argument("--machine", help="how fast it is, from dlc tune --measure; default: as dlc knows its processor")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2, help="of steps in a round")
@@ -59,7 +60,7 @@ def main():
     if unknown:
         sys.exit(f"estimate: unknown network {unknown[0]}: expected one of {', '.join(NETS)}")
     with tempfile.TemporaryDirectory() as folder:
-        modules = {net: compile_net(arguments.tools, net, folder) for net in nets}
+        modules = {net: compile_net(arguments.tools, net, arguments.machine, folder) for net in nets}
         rounds = {net: [] for net in nets}
         for _ in range(arguments.rounds):
             for net, (module, estimate) in modules.items():
