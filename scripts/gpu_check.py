@@ -48,6 +48,7 @@ SMALL = [
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
     *((f"kernels{suffix}", "bench/gpu/kernels.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
+    *((f"folded{suffix}", "bench/gpu/folded.dl", flags, True) for suffix, flags in MATHS.items()),
     ("linear", "bench/gpu/linear.dl", "", True),
 ]
 # Networks: values on two images, of 64 pixels where the CPU plays the GPU, then times with all of a batch.
@@ -376,9 +377,9 @@ class Checks:
                 self.sanitized("memcheck", "device")
             except Failed as failure:
                 self.sanitizer, why = None, f"compute-sanitizer cannot work here: {failure}"
-        own = [(f"lenet-small{suffix}", ["--no-libraries"]) for suffix in ("", *FORCED)] + [("kernels-own", [])]
+        own = [(f"lenet-small{suffix}", ["--no-libraries"]) for suffix in ("", *FORCED)] + [("kernels-own", []), ("kernels-bf16", ["--no-libraries"])]
         wanted = [(tool, name, flags) for name, flags in own
-                  for tool in ("memcheck", "racecheck", "initcheck", "synccheck")] + [("memcheck", name, []) for name in ("lenet-small", "kernels", "linear")]
+                  for tool in ("memcheck", "racecheck", "initcheck", "synccheck")] + [("memcheck", name, []) for name in ("lenet-small", "kernels", "linear", "kernels-bf16", "folded-bf16", "folded-tf32")]
         for tool, name, flags in wanted:
             if not self.model(name).exists():
                 continue

@@ -12,10 +12,10 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CUDA/Anchors.h"
+#include "codegen/CUDA/ConvolutionCall.h"
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/LibraryCalls.h"
 #include "codegen/CUDA/Quads.h"
-#include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/DL/Facts/Slice.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
@@ -329,80 +329,12 @@ static FailureOr<KernelText> writeProduct(const KernelSpec &spec, bool finishes)
 // Convolutions
 //===------------------------------------------------------------------------------------------===//
 
-namespace {
-
-/// A convolution's tensor: outer index, channels, space.
-struct ChannelTensor {
-  StringRef name; ///< of its accessor
-  Value value;
-  int64_t outer, channels;
-  int64_t calledChannels;        ///< those that the call is told, behind the channels zeros
-  SmallVector<int64_t, 3> space; ///< three extents
-  bool channelsLast;             ///< in memory as the call takes it
-
-  int64_t pixels() const { return product(space); }
-  int64_t elements() const { return outer * channels * pixels(); }
-  int64_t calledElements() const { return outer * calledChannels * pixels(); }
-  bool isPadded() const { return calledChannels != channels; }
-  /// Whether both orders are the same in memory.
-  bool liesEqually() const { return channels == 1 || pixels() == 1; }
-  /// Number of blocks of transpose.cuh with `rows` x `columns` turned.
-  uint64_t blocks() const {
-    return outer * llvm::divideCeil(channels, 32) * llvm::divideCeil(pixels(), 32);
-  }
-};
-
-/// A convolution in any direction: its result, its operands in the order of the call.
-struct ConvolutionCall {
-  dl::ConvolutionGeometry geometry;
-  dlc_library_op op;
-  ChannelTensor result, first, second;
-  int64_t channels; ///< of images, as the call is told
-
-  /// `multiple`: of few channels so many are called.
-  ConvolutionCall(Operation *anchor, bool channelsLast, int64_t multiple);
-  bool channelsLast() const { return result.channelsLast; }
-  double flops() const { return double(geometry.flops()) / geometry.channels * channels; }
-};
-
-} // namespace
-
-ConvolutionCall::ConvolutionCall(Operation *anchor, bool channelsLast, int64_t multiple) {
-  const auto convolution = dl::ConvolutionForm::get(anchor);
-  geometry = convolution.geometry;
-  const bool isFew = channelsLast && geometry.groups == 1 && geometry.channels < multiple;
-  channels = isFew ? multiple : geometry.channels;
-  auto tensor = [&](StringRef name, Value value, ArrayRef<int64_t> shape, bool hasImages) {
-    return ChannelTensor{name,
-                         value,
-                         shape[0],
-                         shape[1],
-                         isFew && hasImages ? multiple : shape[1],
-                         SmallVector<int64_t, 3>(shape.drop_front(2)),
-                         channelsLast};
-  };
-  ChannelTensor x = tensor("x", convolution.x, convolution.xShape(), true);
-  ChannelTensor w = tensor("w", convolution.w, convolution.wShape(), true);
-  ChannelTensor y = tensor("y", convolution.y, convolution.yShape(), false);
-  switch (convolution.direction) {
-  case dl::ConvolutionForm::Direction::Forward:
-    op = DLC_CALL_CONVOLUTION, result = y, first = x, second = w;
-    break;
-  case dl::ConvolutionForm::Direction::BackwardData:
-    op = DLC_CALL_BACKWARD_DATA, result = x, first = y, second = w;
-    break;
-  case dl::ConvolutionForm::Direction::BackwardFilter:
-    op = DLC_CALL_BACKWARD_FILTER, result = w, first = y, second = x;
-    break;
-  }
-}
-
 /// Of cuDNN.
 static double convolutionRate(const ConvolutionCall &c, CallType type, const GpuMachine &machine) {
   const dl::ConvolutionGeometry &g = c.geometry;
   const bool backward = c.op != DLC_CALL_CONVOLUTION, ofFilter = c.op == DLC_CALL_BACKWARD_FILTER;
   // No engine without tensor cores knows images.
-  if (c.channels < 4)
+  if (g.channels < 4)
     return ofFilter ? machine.imageFilterOperationsPerSecond : machine.imageOperationsPerSecond;
   if (type.usesTensorCores())
     return tensorCoreRate(type, machine);
@@ -418,24 +350,11 @@ static double convolutionRate(const ConvolutionCall &c, CallType type, const Gpu
   return all(&dl::WindowAxis::stride) ? rate : rate / machine.strideSlowdown;
 }
 
-static dlc_library_call describeCall(const ConvolutionCall &c) {
-  dlc_library_call call = {};
-  call.op = c.op;
-  const dl::ConvolutionGeometry &g = c.geometry;
-  SmallVector<int64_t> sizes = {int64_t(g.axes.size()), g.batch, g.groups, c.channels, g.filters};
-  for (const dl::WindowAxis &axis : g.axes)
-    sizes.append(
-        {axis.input, axis.kernel, axis.output, axis.stride, axis.low, axis.high, axis.dilation});
-  llvm::copy(sizes, call.sizes);
-  call.layout = c.channelsLast() ? DLC_CALL_CHANNELS_LAST : DLC_CALL_CHANNELS_FIRST;
-  return call;
-}
-
 /// Whether a tensor of the kernel lies in memory as the call takes it.
 static bool standsAsCalled(const ChannelTensor &tensor, RankedTensorType type) {
   const bool last = program::LayoutAttr::isChannelsLast(type),
              first = program::PhysicalLayout::get(type).rowMajor;
-  return !tensor.isPadded() &&
+  return !tensor.isExtended() &&
          ((tensor.channelsLast ? last : first) || (tensor.liesEqually() && (last || first)));
 }
 
@@ -450,7 +369,7 @@ static std::optional<unsigned> givenAsIs(const KernelSpec &spec, const ChannelTe
 
 /// Whether what an operand is computed from lies as the call takes it: then no tile needs turning.
 static bool comesInOrder(const ChannelTensor &tensor) {
-  if (tensor.isPadded())
+  if (tensor.isExtended())
     return true;
   bool last = llvm::any_of(dl::backwardSlice(tensor.value), [](Value source) {
     return program::LayoutAttr::isChannelsLast(cast<RankedTensorType>(source.getType()));
@@ -460,7 +379,7 @@ static bool comesInOrder(const ChannelTensor &tensor) {
 
 /// The same of what is computed from the result.
 static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
-  return result.isPadded() ||
+  return result.isExtended() ||
          llvm::any_of(spec.resultTypes(), program::LayoutAttr::isChannelsLast) ==
              result.channelsLast;
 }
@@ -468,21 +387,26 @@ static bool leavesInOrder(const KernelSpec &spec, const ChannelTensor &result) {
 /// Whether a launch moves four channels at a time: those of all tensors that lie in the order of
 /// the call with one access.
 static bool movesQuads(const KernelSpec &spec, const ChannelTensor &tensor, bool toWorkspace) {
-  return tensor.channelsLast && !tensor.isPadded() && tensor.channels % 4 == 0 &&
+  return tensor.channelsLast && !tensor.isExtended() && tensor.channels % 4 == 0 &&
          (toWorkspace || llvm::all_of(spec.resultTypes(), [&](RankedTensorType type) {
             return program::LayoutAttr::isChannelsLast(type) &&
                    type.getNumElements() == tensor.elements();
           }));
 }
 
+/// Number of blocks of transpose.cuh.
+static uint64_t turnedBlocks(const ChannelTensor &tensor) {
+  return tensor.outer * llvm::divideCeil(tensor.channels, 32) *
+         llvm::divideCeil(tensor.pixels(), 32);
+}
+
 /// A launch between a tensor of the kernel and its place in the workspace.
 static Phase movingPhase(const KernelSpec &spec, const ChannelTensor &tensor, uint64_t bytes,
                          bool inOrder, bool toWorkspace) {
-  const int64_t each = movesQuads(spec, tensor, toWorkspace) ? 4 : 1;
-  // Of few channels a thread writes those of a pixel.
-  const int64_t elements =
-      tensor.isPadded() && toWorkspace ? tensor.outer * tensor.pixels() : tensor.elements();
-  Phase phase = {inOrder ? blocksFor(elements, each * threads) : tensor.blocks()};
+  const bool extends = tensor.isExtended() && toWorkspace;
+  const int64_t each = extends || movesQuads(spec, tensor, toWorkspace) ? 4 : 1,
+                elements = extends ? tensor.calledElements() : tensor.elements();
+  Phase phase = {inOrder ? blocksFor(elements, each * threads) : turnedBlocks(tensor)};
   phase.sideBytes = bytes;
   return phase;
 }
@@ -520,7 +444,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
                                              const std::optional<Epilogue> &epilogue) {
   WorkspacePlan workspace(spec);
   LibraryCall library;
-  library.call = describeCall(c);
+  library.call = c.describe();
   library.call.math = type.math;
   library.call.dtype = type.dtype;
   dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
@@ -577,7 +501,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
   candidate.cost += target.machine.kernelSeconds(spec.bytes(), 0, 1) +
-                    c.flops() / convolutionRate(c, type, target.machine);
+                    c.geometry.flops() / convolutionRate(c, type, target.machine);
   if (!epilogue) {
     candidate.phases.push_back(movingPhase(spec, c.result, movedBytes(type, c.result.elements()),
                                            leavesInOrder(spec, c.result), /*toWorkspace=*/false));
@@ -619,7 +543,7 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
   const KernelSpec &spec = text.spec;
   DeviceFunction function(spec, "body", {"b", "c", "d", "h", "w"});
   SmallVector<int64_t> shape = {tensor.outer, tensor.channels};
-  llvm::append_range(shape, tensor.space);
+  llvm::append_range(shape, tensor.space());
   SmallVector<Value> indices;
   for (unsigned i = 0; i < shape.size(); ++i)
     indices.push_back(function.index(i));
@@ -668,28 +592,62 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
                     "  __device__ void one(int) const {{}\n",
                     tensor.elements(), threads, printed, tensor.channels, tensor.pixels(),
                     tensor.channels * tensor.pixels(), moved.before,
-                    pixelIndices("pixel", tensor.space), moved.operands, moved.results, moved.after)
+                    pixelIndices("pixel", tensor.space()), moved.operands, moved.results,
+                    moved.after)
           .str());
   return success();
 }
 
-/// A phase that writes the few channels of each pixel and the zeros behind them.
-static void writePadded(KernelText &text, const ChannelTensor &tensor, int64_t place) {
+/// A phase that writes a tensor with few channels as the call is told it, four channels of a pixel
+/// a thread.
+static void writeExtended(KernelText &text, const ChannelTensor &tensor, int64_t place) {
+  const auto &[d, h, w] = tensor.axes;
+  std::string own;
+  auto index = [&](StringRef name, const CalledAxis &axis, StringRef called, StringRef phase) {
+    own += llvm::formatv("      int {0} = {1} * {2} + {3} - {4};\n", name, called, axis.fold, phase,
+                         axis.shift);
+  };
+  index("d", d, "pixel / " + std::to_string(h.called * w.called),
+        "c / " + std::to_string(tensor.channels * w.fold * h.fold));
+  index("h", h, llvm::formatv("pixel / {0} % {1}", w.called, h.called).str(),
+        llvm::formatv("c / {0} % {1}", tensor.channels * w.fold, h.fold).str());
+  index("w", w, "pixel % " + std::to_string(w.called),
+        llvm::formatv("c / {0} % {1}", tensor.channels, w.fold).str());
+  const int64_t pixels = tensor.calledPixels(), quads = tensor.calledChannels / 4;
   text.phaseWithMembers(
       threads, "map",
-      llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
-                    "  static constexpr bool QUADS = false;\n"
-                    "  __device__ void one(int i) const {{\n"
-                    "    int b = i / {2}, pixel = i % {2};\n"
-                    "#pragma unroll\n    for (int c = 0; c < {3}; c += 4) {{\n"
-                    "      Quad<{4}> q;\n"
-                    "#pragma unroll\n      for (int l = 0; l < 4; ++l)\n"
-                    "        q.v[l] = c + l < {5} ? Problem::{6}(b, c + l, {7}) : T(0);\n"
-                    "      storeQuad(partial, {8} + i * {3} + c, q);\n    }\n  }\n",
-                    tensor.outer * tensor.pixels(), threads, tensor.pixels(), tensor.calledChannels,
-                    storedTypeName(getElementTypeOrSelf(tensor.value)), tensor.channels,
-                    tensor.name, pixelIndices("pixel", tensor.space), place)
+      llvm::formatv(
+          "  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+          "  static constexpr bool QUADS = false;\n"
+          "  __device__ void one(int i) const {{\n"
+          "    int b = i / {2}, pixel = i / {3} % {4};\n    Quad<{5}> q;\n"
+          "#pragma unroll\n    for (int l = 0; l < 4; ++l) {{\n"
+          "      int c = i % {3} * 4 + l;\n{6}"
+          "      bool exists = d >= 0 && d < {7} && h >= 0 && h < {8} && w >= 0 && w < {9};\n"
+          "      q.v[l] = c < {10} && exists ? Problem::{11}(b, c % {12}, d, h, w) : T(0);\n"
+          "    }\n    storeQuad(partial, {13} + i * 4, q);\n  }\n",
+          tensor.outer * pixels * quads, threads, pixels * quads, quads, pixels,
+          storedTypeName(getElementTypeOrSelf(tensor.value)), own, d.own, h.own, w.own,
+          tensor.channels * d.fold * h.fold * w.fold, tensor.name, tensor.channels, place)
           .str());
+}
+
+/// The function "called" that gives the place of an element of an extended tensor among those that
+/// the call is told.
+static std::string calledPlace(const ChannelTensor &tensor) {
+  static constexpr StringRef indices[] = {"d", "h", "w"};
+  std::string pixel = "b", phase = "0";
+  for (auto [index, axis] : llvm::zip_equal(indices, tensor.axes)) {
+    auto append = [&](std::string &sum, int64_t extent, StringRef operation) {
+      sum = llvm::formatv("({0} * {1} + ({2} + {3}) {4} {5})", sum, extent, index, axis.shift,
+                          operation, axis.fold);
+    };
+    append(pixel, axis.called, "/");
+    append(phase, axis.fold, "%");
+  }
+  return llvm::formatv("  __device__ static int called(int b, int c, int d, int h, int w) {{\n"
+                       "    return {0} * {1} + {2} * {3} + c;\n  }\n",
+                       pixel, tensor.calledChannels, phase, tensor.channels);
 }
 
 /// A phase that moves `tensor` to its place in the workspace, or from there: element by element in
@@ -698,31 +656,31 @@ static LogicalResult writeMove(KernelText &text, const ChannelTensor &tensor, bo
                                bool toWorkspace, int64_t place) {
   if (inOrder && movesQuads(text.spec, tensor, toWorkspace))
     return writeQuads(text, tensor, toWorkspace, place);
-  if (tensor.isPadded() && toWorkspace)
-    return writePadded(text, tensor, place), success();
-  std::string indices = pixelIndices("pixel", tensor.space);
+  if (tensor.isExtended() && toWorkspace)
+    return writeExtended(text, tensor, place), success();
+  std::string indices = pixelIndices("pixel", tensor.space());
   const int64_t pixels = tensor.pixels(), channels = tensor.channels;
-  std::string element =
-      tensor.channelsLast
-          ? llvm::formatv("partial[{0} + (b * {1} + pixel) * {2} + c]", place, pixels,
-                          tensor.calledChannels)
-          : llvm::formatv("partial[{0} + (b * {1} + c) * {2} + pixel]", place, channels, pixels);
+  std::string offset = tensor.isExtended() ? "called(b, c, " + indices + ")"
+                       : tensor.channelsLast
+                           ? llvm::formatv("(b * {0} + pixel) * {1} + c", pixels, channels).str()
+                           : llvm::formatv("(b * {0} + c) * {1} + pixel", channels, pixels).str();
+  std::string element = "partial[" + std::to_string(place) + " + " + offset + "]";
   std::string read =
       toWorkspace ? ("Problem::" + tensor.name + "(b, c, " + indices + ")").str() : element;
   std::string write = toWorkspace ? element + " = v" : "finish(b, c, " + indices + ", v)";
   if (inOrder) {
-    text.phaseWithMembers(threads, "map",
-                          llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
-                                        "  static constexpr bool QUADS = false;\n"
-                                        "  __device__ void one(int i) const {{\n"
-                                        "    int b = i / {2}, {3} = i / {4} % {5}, {6} = i % {4};\n"
-                                        "    T v = {7};\n    {8};\n  }\n",
-                                        tensor.elements(), threads, channels * pixels,
-                                        tensor.channelsLast ? "pixel" : "c",
-                                        tensor.channelsLast ? channels : pixels,
-                                        tensor.channelsLast ? pixels : channels,
-                                        tensor.channelsLast ? "c" : "pixel", read, write)
-                              .str());
+    text.phaseWithMembers(
+        threads, "map",
+        llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+                      "  static constexpr bool QUADS = false;\n{9}"
+                      "  __device__ void one(int i) const {{\n"
+                      "    int b = i / {2}, {3} = i / {4} % {5}, {6} = i % {4};\n"
+                      "    T v = {7};\n    {8};\n  }\n",
+                      tensor.elements(), threads, channels * pixels,
+                      tensor.channelsLast ? "pixel" : "c", tensor.channelsLast ? channels : pixels,
+                      tensor.channelsLast ? pixels : channels, tensor.channelsLast ? "c" : "pixel",
+                      read, write, tensor.isExtended() ? calledPlace(tensor) : "")
+            .str());
     return success();
   }
   // Neighbours in memory are channels on one side, and pixels on the other.
