@@ -255,6 +255,8 @@ public:
   /// Prints all ops that matter for stores and for the operands of the last one.
   void print(Block &block);
   Expression expression(Value value);
+  /// What is stored or assigned as `value`: that rounds it.
+  Expression stored(Value value);
   bool failed() const { return isFailed; }
   std::string text;
 
@@ -284,9 +286,13 @@ private:
     bool single = op.getResult(0).getType().isF32();
     return call(op, (function + (single ? "f" : "")).str());
   }
+  /// Whether a float is one of `type` without being rounded.
+  static bool isOf(Type type, Value value);
   /// To bf16 and f16: a float with such a value.
   Expression cast(Operation &op) {
     Type type = op.getResult(0).getType();
+    if (isa<arith::TruncFOp>(op) && isOf(type, op.getOperand(0)))
+      return expression(op.getOperand(0));
     Expression result = call(op, wordOf(computedTypeName(type)));
     if (!isSmallFloat(type))
       return result;
@@ -315,6 +321,7 @@ private:
   std::string place(Value pointer);
   void line(const Twine &statement) { text += (Twine(indent) + statement + "\n").str(); }
   std::string define(Value value, const std::string &expression);
+  bool standsWhereUsed(Value result);
   void printValue(Value result);
   void printLoop(scf::ForOp loop);
   void printBranch(scf::IfOp branch);
@@ -366,6 +373,30 @@ Expression StatementPrinter::constant(arith::ConstantOp op) {
   if (!single)
     text = "double(" + text + ")";
   return {std::signbit(value) ? "(-" + text + ")" : text};
+}
+
+bool StatementPrinter::isOf(Type type, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto wider = dyn_cast_or_null<arith::ExtFOp>(op))
+    return wider.getIn().getType() == type;
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isOf(type, select.getTrueValue()) && isOf(type, select.getFalseValue());
+  if (isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::NegFOp, math::AbsFOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return isOf(type, operand); });
+  FloatAttr number;
+  if (!op || !matchPattern(value, m_Constant(&number)))
+    return false;
+  APFloat rounded = number.getValue();
+  bool lost;
+  rounded.convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  return !lost;
+}
+
+Expression StatementPrinter::stored(Value value) {
+  auto narrower = value.getDefiningOp<arith::TruncFOp>();
+  return expression(narrower && isSmallFloat(value.getType()) && narrower.getIn().getType().isF32()
+                        ? narrower.getIn()
+                        : value);
 }
 
 std::string StatementPrinter::compareSign(Operation &op) {
@@ -496,9 +527,15 @@ std::string StatementPrinter::define(Value value, const std::string &expression)
   return name;
 }
 
+/// Index arithmetic that is used once, and what is rounded for nothing but a store.
+bool StatementPrinter::standsWhereUsed(Value result) {
+  if (isIndex(result))
+    return result.hasOneUse();
+  return result.getDefiningOp<arith::TruncFOp>() &&
+         llvm::all_of(result.getUsers(), llvm::IsaPred<LLVM::StoreOp, scf::YieldOp>);
+}
+
 void StatementPrinter::printValue(Value result) {
-  if (isIndex(result) && result.hasOneUse())
-    return;
   std::string value = expression(result).text;
   names[result] = define(result, value);
 }
@@ -561,14 +598,14 @@ static void eraseDead(Block &block) {
 void StatementPrinter::print(Block &block) {
   for (Operation &op : llvm::make_range(block.begin(), std::prev(block.end()))) {
     if (auto store = dyn_cast<LLVM::StoreOp>(op))
-      line(place(store.getAddr()) + " = " + expression(store.getValue()).text + ";");
+      line(place(store.getAddr()) + " = " + stored(store.getValue()).text + ";");
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       printLoop(loop);
     else if (auto branch = dyn_cast<scf::IfOp>(op))
       printBranch(branch);
     else if (!isa<LLVM::GEPOp, arith::ConstantOp>(op))
       for (Value result : op.getResults())
-        if (!result.use_empty())
+        if (!result.use_empty() && !standsWhereUsed(result))
           printValue(result);
   }
 }
@@ -585,7 +622,7 @@ std::string DeviceFunction::print() {
   StatementPrinter printer(names, indices);
   printer.print(*block);
   for (auto &[target, value] : assigned)
-    printer.text += "    " + target + " = " + printer.expression(value).text + ";\n";
+    printer.text += "    " + target + " = " + printer.stored(value).text + ";\n";
   std::string type = "void";
   if (returned) {
     type = computedTypeName(returned.getType());

@@ -543,7 +543,7 @@ Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type elemen
     type = vector.clone(element);
   if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return b.createOrFold<arith::ExtFOp>(loc, type, value);
-  return arith::TruncFOp::create(b, loc, type, value);
+  return b.createOrFold<arith::TruncFOp>(loc, type, value);
 }
 
 /// An op on 16-bit floats computes in f32 and rounds once, whatever it is made of and however ops
