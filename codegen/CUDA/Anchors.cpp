@@ -74,14 +74,18 @@ void codegen::addAxes(KernelText &text, const dl::WindowGeometry &g) {
 // Accessors
 //===------------------------------------------------------------------------------------------===//
 
+Point codegen::ownPoint(DeviceFunction &function, ArrayRef<int64_t> space) {
+  SmallVector<Value> indices;
+  for (unsigned i = 0; i < space.size(); ++i)
+    indices.push_back(function.index(i));
+  return DeviceFunction::point(space, indices);
+}
+
 LogicalResult codegen::addAccessor(KernelText &text, StringRef name, Value value,
                                    ArrayRef<int64_t> shape, ArrayRef<StringRef> axes) {
   DeviceFunction function(text.spec, name, axes);
-  SmallVector<Value> indices;
-  for (unsigned i = 0; i < axes.size(); ++i)
-    indices.push_back(function.index(i));
   BodyEmitter body = function.body();
-  Value element = body.emit(value, DeviceFunction::point(shape, indices));
+  Value element = body.emit(value, ownPoint(function, shape));
   if (!element)
     return failure();
   function.returns(element);
@@ -243,7 +247,7 @@ static FailureOr<AnchorForm> describeMatmul(KernelText &text, dl::MatmulOp op) {
       failed(operand("a", op.getA(), s.m, s.k, op.getTransposeA(), "m", "k")) ||
       failed(operand("b", op.getB(), s.k, s.n, op.getTransposeB(), "k", "n")))
     return failure();
-  return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC()), {}};
+  return AnchorForm{{s.batch, s.m, s.n}, {"b", "m", "n"}, elementOf(op.getC())};
 }
 
 static FailureOr<AnchorForm> describeConvolution(KernelText &text,
@@ -269,7 +273,7 @@ static FailureOr<AnchorForm> describeConvolution(KernelText &text,
   AnchorForm form;
   for (const Tensor &tensor : all) {
     if (tensor.value == result)
-      form = {tensor.shape, tensor.axes, elementOf(result), {}};
+      form = {tensor.shape, tensor.axes, elementOf(result)};
     else if (failed(addAccessor(text, tensor.name, tensor.value, tensor.shape, tensor.axes)))
       return failure();
   }
@@ -283,9 +287,7 @@ FailureOr<AnchorForm> codegen::describeProduct(KernelText &text) {
   return describeConvolution(text, dl::ConvolutionForm::get(op));
 }
 
-/// What a function that finishes elements is given of the anchor: a parameter of each result's
-/// type.
-static SmallVector<Value> addAnchorValues(DeviceFunction &function, ValueRange results) {
+SmallVector<Value> codegen::addAnchorValues(DeviceFunction &function, ValueRange results) {
   SmallVector<Value> values;
   for (auto [i, result] : llvm::enumerate(results))
     // v0, v1, ... are the printer's own.
@@ -303,16 +305,8 @@ static BodyEmitter bodyBehind(DeviceFunction &function, unsigned first, ArrayRef
   });
 }
 
-static Point ownPoint(DeviceFunction &function, ArrayRef<int64_t> space) {
-  SmallVector<Value> indices;
-  for (unsigned i = 0; i < space.size(); ++i)
-    indices.push_back(function.index(i));
-  return DeviceFunction::point(space, indices);
-}
-
-/// Stores result `number` at `own`; fails where it has other elements, or is padded.
-static LogicalResult storeAt(DeviceFunction &function, BodyEmitter &body, unsigned number,
-                             const Point &own) {
+LogicalResult codegen::storeAt(DeviceFunction &function, BodyEmitter &body, unsigned number,
+                               const Point &own) {
   RankedTensorType type = function.spec.resultTypes()[number];
   if (type.getNumElements() != product(own.shape) ||
       program::PhysicalLayout::get(type).elements != type.getNumElements())

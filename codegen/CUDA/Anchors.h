@@ -22,7 +22,6 @@ struct AnchorForm {
   llvm::SmallVector<int64_t> space;        ///< index space of the results
   llvm::SmallVector<llvm::StringRef> axes; ///< names of its indices
   mlir::Type element;                      ///< of the first result, and of the accessors
-  std::string function;                    ///< of a window: computes one element, see window.cuh
 };
 
 /// name(axes...): `value` at these indices of `shape`. Fails where that cannot be printed.
@@ -33,6 +32,15 @@ mlir::LogicalResult addAccessor(KernelText &text, llvm::StringRef name, mlir::Va
 mlir::LogicalResult setAnchorType(KernelText &text, mlir::Type element);
 /// The three axes that a window slides along, D, H and W.
 void addAxes(KernelText &text, const dl::WindowGeometry &g);
+
+/// The point of `space` whose indices are the function's first parameters.
+Point ownPoint(DeviceFunction &function, llvm::ArrayRef<int64_t> space);
+/// What a function that finishes elements is given of the anchor: a parameter v, value1, ... of
+/// each result's type.
+llvm::SmallVector<mlir::Value> addAnchorValues(DeviceFunction &function, mlir::ValueRange results);
+/// Stores result `number` at `own`; fails where it has other elements, or is padded.
+mlir::LogicalResult storeAt(DeviceFunction &function, BodyEmitter &body, unsigned number,
+                            const Point &own);
 
 /// Adds sizes and accessors of a matrix product or a convolution, for several generators. Fails
 /// where they cannot be printed.

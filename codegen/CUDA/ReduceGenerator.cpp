@@ -99,8 +99,7 @@ static FailureOr<AnchorForm> describeReductions(KernelText &text, bool quads) {
   text.members(members);
   return AnchorForm{{product(ReducedAxes(first).extents(false))},
                     {"k"},
-                    getElementTypeOrSelf(first->getResult(0)),
-                    {}};
+                    getElementTypeOrSelf(first->getResult(0))};
 }
 
 FailureOr<KernelText> ReduceGenerator::write(const KernelSpec &spec,

@@ -58,7 +58,7 @@ static FailureOr<AnchorForm> describeSums(KernelText &text, dl::SlidingSumOp op)
   if (failed(setAnchorType(text, getElementTypeOrSelf(op.getY()))) ||
       failed(addAccessor(text, "x", op.getX(), space, axes)))
     return failure();
-  return AnchorForm{space, axes, getElementTypeOrSelf(op.getY()), ""};
+  return AnchorForm{space, axes, getElementTypeOrSelf(op.getY())};
 }
 
 FailureOr<KernelText> SlidingSumGenerator::write(const KernelSpec &spec,

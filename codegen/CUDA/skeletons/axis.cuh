@@ -5,10 +5,18 @@ struct Axis {
   int in, out, kernel, stride, dilation, low, high;
 };
 
-// The input that `tap` of output `out` covers; outside of the tensor: -1.
+// The input that `tap` of output `out` covers, if it is inside of the tensor.
+__device__ constexpr int coveredBy(const Axis &a, int out, int tap) {
+  return out * a.stride + tap * a.dilation - a.low;
+}
+// The same; outside of the tensor: -1.
 __device__ constexpr int inputAt(const Axis &a, int out, int tap) {
-  int in = out * a.stride + tap * a.dilation - a.low;
+  int in = coveredBy(a, out, tap);
   return in < a.in ? in : -1;
+}
+// Whether all that output `out` covers is inside.
+__device__ constexpr bool isInside(const Axis &a, int out) {
+  return coveredBy(a, out, 0) >= 0 && coveredBy(a, out, a.kernel - 1) < a.in;
 }
 // The output whose `tap` covers input `in`; if there is none: -1.
 __device__ constexpr int outputAt(const Axis &a, int in, int tap) {
@@ -18,17 +26,12 @@ __device__ constexpr int outputAt(const Axis &a, int in, int tap) {
 
 // How many windows hold an input at most.
 __device__ constexpr int windowsHolding(const Axis &a) {
-  return ((a.kernel - 1) * a.dilation + a.stride) / a.stride;
+  return (a.kernel - 1) * a.dilation / a.stride + 1;
 }
 
-// Of the windows that may hold input `in` the `number`th, by rising tap: its output, -1 if it does
-// not, and its tap.
-struct Window {
-  int out, tap;
-};
-__device__ constexpr Window windowHolding(const Axis &a, int in, int number) {
-  int start = in + a.low, out = start / a.stride - number, offset = start - out * a.stride;
-  bool holds = offset >= 0 && offset % a.dilation == 0 && offset / a.dilation < a.kernel &&
-               out >= 0 && out < a.out;
-  return {holds ? out : -1, offset / a.dilation};
+// The tap at which the `number`th window before the one that starts `rest` in front of an input
+// holds it, by rising tap; if it does not: -1.
+__device__ constexpr int tapHolding(const Axis &a, int rest, int number) {
+  int offset = rest + number * a.stride;
+  return offset % a.dilation == 0 && offset / a.dilation < a.kernel ? offset / a.dilation : -1;
 }

@@ -21,6 +21,11 @@ template <class T> struct alignas(4 * sizeof(T)) Quad {
   T v[4];
 };
 
+// What a function computes for N neighbours at once.
+template <class T, int N> struct Lanes {
+  T v[N];
+};
+
 #ifndef DLC_SIMT
 template <class T> __device__ inline Quad<T> loadQuad(const T *p, int i) {
   return *reinterpret_cast<const Quad<T> *>(p + i);
