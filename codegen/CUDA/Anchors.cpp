@@ -197,9 +197,7 @@ std::string codegen::reductionMembers(const KernelSpec &spec, bool quads) {
       return "";
     const LogicalResult stored =
         liesLikeReduced(type)
-            ? access.result("r" + std::to_string(number),
-                            bufferName(spec, spec.operandTypes().size() + number), "i",
-                            type.getElementType(), body.emitStored(spec.result(number), own))
+            ? access.result(number, "i", body.emitStored(spec.result(number), own))
             : function.store(body, number, own);
     if (failed(stored))
       return "";

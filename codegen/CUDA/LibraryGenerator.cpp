@@ -27,7 +27,7 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-static const uint32_t threads = 256, partsThreads = 128;
+static const uint32_t threads = 256;
 /// An H100 gained nothing by NVIDIA's 32 MiB.
 static const uint64_t productWorkspace = 4 << 20;
 /// Of a convolution, where the user sets no limit.
@@ -302,26 +302,50 @@ static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const Cu
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
   candidate.cost = callSeconds(2.0 * s.batch * s.m * s.n * s.k, spec.bytes(), type, target.machine);
   if (!epilogue) {
-    candidate.phases.push_back({blocksFor(s.batch * s.m * s.n, partsThreads), 0});
+    candidate.phases.push_back({blocksFor(s.batch * s.m * s.n, 4 * threads), 0});
     candidate.phases.back().sideBytes = movedBytes(type, s.batch * s.m * s.n);
     candidate.cost += moveSeconds(type, s.batch * s.m * s.n, target.machine);
   }
   return candidate;
 }
 
-/// The launch that finishes the elements, if there is one.
+/// The launch that finishes the elements, if there is one: four at a time, with one access to each
+/// tensor that lies as the product does, or has an element for each of so many columns.
 static FailureOr<KernelText> writeProduct(const KernelSpec &spec, bool finishes) {
-  KernelText text(spec, {"gemm"});
+  KernelText text(spec, {"map"});
   text.libraryPhase();
   if (!finishes)
     return text;
-  FailureOr<AnchorForm> form = describeProduct(text);
-  if (failed(form) || failed(addStore(text, *form, "store")))
+  if (spec.hasSums() || spec.hasReductionsBehind())
     return failure();
-  text.constant("SPLIT", 1);
-  text.constant("PARTS_THREADS", partsThreads);
-  text.storage(form->element);
-  text.phase(partsThreads, "gemmParts");
+  auto type = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());
+  const int64_t elements = type.getNumElements();
+  auto liesAlike = [&](RankedTensorType type) {
+    return program::PhysicalLayout::get(type).rowMajor && type.getNumElements() == elements;
+  };
+  DeviceFunction function(spec, "body", {"i"});
+  const Point own = function.linearPoint(function.index(0), elements);
+  Quads quads(function);
+  Value product = function.addValue("v", type.getElementType());
+  quads.parameter("v", "partial", "i", type.getElementType());
+  BodyEmitter body = function.bodyGiven(
+      [&](unsigned number, const Point &point) { return quads.linearOperand(number, point, own); },
+      [&](unsigned, const Point &point) { return point == own ? product : Value(); });
+  for (auto [number, result] : llvm::enumerate(spec.resultTypes())) {
+    const LogicalResult stored =
+        liesAlike(result) ? quads.result(number, "i", body.emitStored(spec.result(number), own))
+                          : storeAt(function, body, number, own);
+    if (failed(stored))
+      return failure();
+  }
+  text.constant("ELEMENTS", elements);
+  text.constant("THREADS", threads);
+  text.flag("QUADS", true);
+  if (failed(text.add(function)))
+    return failure();
+  text.members(quads.mapMembers());
+  text.storage(type.getElementType());
+  text.phase(threads, "map");
   return text;
 }
 
@@ -551,9 +575,9 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
   const std::string there = std::to_string(place) + " + i";
   const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
   Quads quads(function);
-  Value sum;
+  Value result;
   if (!toWorkspace) {
-    sum = function.addSum("v", element);
+    result = function.addValue("v", element);
     quads.parameter("v", "partial", there, element);
   }
   BodyEmitter body = function.bodyGiven(
@@ -566,15 +590,13 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
                    ? quads.operand(number, "c")
                    : Value();
       },
-      [&](unsigned, const Point &point) { return point == own ? sum : Value(); });
+      [&](unsigned, const Point &point) { return point == own ? result : Value(); });
   if (toWorkspace) {
     if (failed(quads.result("r", "partial", there, element, body.emitStored(tensor.value, own))))
       return failure();
   } else {
     for (auto [number, type] : llvm::enumerate(spec.resultTypes()))
-      if (failed(quads.result("r" + std::to_string(number),
-                              bufferName(spec, spec.operandTypes().size() + number), "i",
-                              type.getElementType(), body.emitStored(spec.result(number), own))))
+      if (failed(quads.result(number, "i", body.emitStored(spec.result(number), own))))
         return failure();
   }
   const std::string printed = function.print();

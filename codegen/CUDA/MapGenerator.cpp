@@ -52,29 +52,14 @@ FailureOr<KernelText> MapGenerator::write(const KernelSpec &spec,
   DeviceFunction function(spec, "body", {"i"});
   Point own = function.linearPoint(function.index(0), elements);
   Quads quads(function);
-  BodyEmitter body = function.bodyGiven([&](unsigned number, const Point &point) {
-    RankedTensorType type = spec.operandTypes()[number];
-    if (!program::PhysicalLayout::get(type).rowMajor)
-      return Value();
-    if (point == own && type.getNumElements() == elements)
-      return quads.operand(number, "i");
-    std::optional<int64_t> period = function.periodOf(number, point);
-    return period && *period % 4 == 0 ? quads.operand(number, "i % " + std::to_string(*period))
-                                      : Value();
-  });
+  BodyEmitter body = function.bodyGiven(
+      [&](unsigned number, const Point &point) { return quads.linearOperand(number, point, own); });
   for (auto [number, type] : llvm::enumerate(spec.resultTypes()))
-    if (failed(quads.result("r" + std::to_string(number),
-                            bufferName(spec, spec.operandTypes().size() + number), "i",
-                            type.getElementType(), body.emitStored(spec.result(number), own))))
+    if (failed(quads.result(number, "i", body.emitStored(spec.result(number), own))))
       return failure();
   if (failed(text.add(function)))
     return failure();
-  const Quads::Text four = quads.text(true), one = quads.text(false);
-  text.members("  __device__ void four(int i) const {\n" + four.before +
-               "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(i + l" + four.operands +
-               four.results + ");\n" + four.after + "  }\n  __device__ void one(int i) const {\n" +
-               one.before + "    body(i" + one.operands + one.results + ");\n" + one.after +
-               "  }\n");
+  text.members(quads.mapMembers());
   text.phase(threads, "map");
   return text;
 }

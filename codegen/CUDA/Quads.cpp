@@ -17,6 +17,16 @@ Value Quads::operand(unsigned number, StringRef place) {
   return ownPlace == place ? value : Value();
 }
 
+Value Quads::linearOperand(unsigned number, const Point &point, const Point &own) {
+  RankedTensorType type = function.spec.operandTypes()[number];
+  if (!program::PhysicalLayout::get(type).rowMajor)
+    return {};
+  if (point == own && type.getNumElements() == product(own.shape))
+    return operand(number, "i");
+  std::optional<int64_t> period = function.periodOf(number, point);
+  return period && *period % 4 == 0 ? operand(number, "i % " + std::to_string(*period)) : Value();
+}
+
 void Quads::parameter(StringRef name, StringRef buffer, StringRef place, Type element) {
   read.push_back({name.str(), buffer.str(), place.str(), storedTypeName(element)});
 }
@@ -25,6 +35,12 @@ LogicalResult Quads::result(StringRef name, StringRef buffer, StringRef place, T
                             Value value) {
   written.push_back({name.str(), buffer.str(), place.str(), storedTypeName(element)});
   return function.assign(name, element, value);
+}
+
+LogicalResult Quads::result(unsigned number, StringRef place, Value value) {
+  const KernelSpec &spec = function.spec;
+  return result("r" + std::to_string(number), bufferName(spec, spec.operandTypes().size() + number),
+                place, spec.resultTypes()[number].getElementType(), value);
 }
 
 Quads::Text Quads::text(bool four) const {
@@ -43,4 +59,12 @@ Quads::Text Quads::text(bool four) const {
                        : "    " + r.buffer + "[" + r.place + "] = " + r.name + ";\n";
   }
   return text;
+}
+
+std::string Quads::mapMembers() const {
+  const Text four = text(true), one = text(false);
+  return "  __device__ void four(int i) const {\n" + four.before +
+         "#pragma unroll\n    for (int l = 0; l < 4; ++l)\n      body(i + l" + four.operands +
+         four.results + ");\n" + four.after + "  }\n  __device__ void one(int i) const {\n" +
+         one.before + "    body(i" + one.operands + one.results + ");\n" + one.after + "  }\n";
 }

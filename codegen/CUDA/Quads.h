@@ -25,6 +25,9 @@ public:
   /// The element of operand `number` as a parameter; `place` in its buffer is where the first of
   /// four stands. Null if it is a parameter already that stands elsewhere.
   mlir::Value operand(unsigned number, llvm::StringRef place);
+  /// The same of the point `own` of a row-major index space, the function's first parameter, where
+  /// the operand lies so or repeats in whole quads. Null if it does not.
+  mlir::Value linearOperand(unsigned number, const Point &point, const Point &own);
   /// The caller has added a parameter `name`, an element of `buffer`.
   void parameter(llvm::StringRef name, llvm::StringRef buffer, llvm::StringRef place,
                  mlir::Type element);
@@ -32,6 +35,8 @@ public:
   /// there is no value.
   mlir::LogicalResult result(llvm::StringRef name, llvm::StringRef buffer, llvm::StringRef place,
                              mlir::Type element, mlir::Value value);
+  /// The same of result `number` of the kernel.
+  mlir::LogicalResult result(unsigned number, llvm::StringRef place, mlir::Value value);
 
   /// What stands around a call, and its arguments behind those that the caller writes.
   struct Text {
@@ -39,6 +44,8 @@ public:
   };
   /// Of four calls, of lane l each; else of one, of the element at each place.
   Text text(bool four) const;
+  /// The members four(i) and one(i), see map.cuh, where the function is body(i, ...).
+  std::string mapMembers() const;
 
 private:
   struct Access {

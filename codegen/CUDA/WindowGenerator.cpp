@@ -190,11 +190,8 @@ LogicalResult LaneFunction::addStore() {
       [&](unsigned number, const Point &point) { return point == own ? values[number] : Value(); });
   for (auto [number, type] : llvm::enumerate(spec.resultTypes())) {
     const LogicalResult stored =
-        hasNeighbours(type)
-            ? quads.result("r" + std::to_string(number),
-                           bufferName(spec, spec.operandTypes().size() + number), "e",
-                           type.getElementType(), body.emitStored(spec.result(number), own))
-            : storeAt(function, body, number, own);
+        hasNeighbours(type) ? quads.result(number, "e", body.emitStored(spec.result(number), own))
+                            : storeAt(function, body, number, own);
     if (failed(stored))
       return failure();
   }
