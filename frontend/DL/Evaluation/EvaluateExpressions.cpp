@@ -163,7 +163,8 @@ std::string Evaluator::hintForUnknown(llvm::StringRef name, SourceRange range) {
   if (std::string hint = hintForBinding(name, range); !hint.empty())
     return hint;
   // ema = ema(0.99): what other libraries make an object of is a number here.
-  if (llvm::StringRef value = valueOfSetting(name); !value.empty() && !frame->settings.empty())
+  if (llvm::StringRef value = valueOfSetting(name);
+      !value.empty() && llvm::is_contained(frame->settings, name))
     return ("a setting is no function: " + name + " = " + value).str();
   if (wanted)
     if (std::string hint = hintForName(name, availableNames(*wanted)); !hint.empty())

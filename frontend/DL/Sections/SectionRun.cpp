@@ -13,10 +13,10 @@ SectionRun::SectionRun(Program &program, Module &module, EntryBuilder &entry,
     : evaluator(program, &entry), entry(entry), uses(uses), section(section), step(step),
       frame(module, names) {
   frame.seesDimensions = true;
-  if (section)
+  if (section) {
     frame.body = section->body;
-  if (section && section->isTrain)
-    frame.settings = settingNames(/*isTrain=*/true);
+    frame.settings = settingNames(section->isTrain);
+  }
   evaluator.frame = &frame;
   evaluator.dimensions = &dimensions;
   for (const ModelUse &use : uses) {
@@ -78,12 +78,12 @@ const BindingStatement *SectionRun::lossBinding() const {
 
 /// The settings of a section are names in it: nothing else can have one of them.
 bool SectionRun::checkNoSetting(const Name &name, llvm::StringRef what, llvm::StringRef hint) {
-  if (!section || !section->isTrain ||
-      !llvm::is_contained(settingNames(/*isTrain=*/true), name.text))
+  if (!llvm::is_contained(frame.settings, name.text))
     return true;
   evaluator
-      .error(name.range,
-             "'" + name.text + "' is a setting of train sections and cannot name " + what)
+      .error(name.range, "'" + name.text + "' is a setting of " +
+                             (section->isTrain ? "train" : "infer") + " sections and cannot name " +
+                             what)
       .hint(hint);
   return false;
 }

@@ -130,6 +130,49 @@ R"dl(test.dl:1:9: error: 'loss' is a setting of train sections and cannot name a
 model M(loss: f32[N, 784]) -> f32[N, 10] { return linear(loss, 10) }
         ^~~~ another name, or call the model: x: f32[N, ...], then y = Model(x)
 )dl", {}},
+{"InferFieldPrecision", R"dl(model M(x: f32[N, 4]) -> f32[N, 4] { return linear(x, 4) }
+train M {
+  loss = mean_squared_error(output, x)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 64
+}
+infer M {
+  precision: f32[N, 4]
+  return output * precision
+}
+)dl",
+R"dl(test.dl:8:3: error: 'precision' is a setting of infer sections and cannot name data
+  precision: f32[N, 4]
+  ^~~~~~~~~ another name
+)dl", {}},
+{"InferInputBatch", R"dl(model M(batch: f32[N, 4]) -> f32[N, 4] { return linear(batch, 4) }
+train M {
+  x: f32[N, 4]
+  y = M(x)
+  loss = mean_squared_error(y, x)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 64
+}
+infer M { batch = 1 }
+)dl",
+R"dl(test.dl:1:9: error: 'batch' is a setting of infer sections and cannot name an input that the section calls the model on
+model M(batch: f32[N, 4]) -> f32[N, 4] { return linear(batch, 4) }
+        ^~~~~ another name, or call the model: x: f32[N, ...], then y = Model(x)
+)dl", {}},
+{"InferResultPrecision", R"dl(model M(x: f32[N, 4]) -> (precision: f32[N, 4]) { return linear(x, 4) }
+train M {
+  x: f32[N, 4]
+  y = M(x)
+  loss = mean_squared_error(y, x)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 64
+}
+infer M { batch = 1 }
+)dl",
+R"dl(test.dl:1:27: error: 'precision' is a setting of infer sections and cannot name a result of the model that the section calls
+model M(x: f32[N, 4]) -> (precision: f32[N, 4]) { return linear(x, 4) }
+                          ^~~~~~~~~ another name, or call the model: y, z = Model(x)
+)dl", {}},
 {"BlockCommentTop", R"dl(/* a comment */
 model M(x: f32[N, 4]) -> f32[N, 3] { return linear(x, 3) }
 )dl",

@@ -384,6 +384,42 @@ R"dl(test.dl:6:12: error: unknown name 'epochs'
   epochs = epochs(3)
            ^~~~~~ a setting is no function: epochs = 10
 )dl", {}},
+{"PrecisionOfInferenceAsAnObject",
+R"dl(model Net(image: f32[N, 784]) -> f32[N, 10] {
+  return image |> linear(10)
+}
+train Net {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 32
+}
+infer Net {
+  precision = precision(bf16)
+}
+)dl",
+R"dl(test.dl:11:15: error: unknown name 'precision'
+  precision = precision(bf16)
+              ^~~~~~~~~ a setting is no function: precision = f32
+)dl", {}},
+{"NoSettingOfInference",
+R"dl(model Net(image: f32[N, 784]) -> f32[N, 10] {
+  return image |> linear(10)
+}
+train Net {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 32
+}
+infer Net {
+  return output * ema(0.9)
+}
+)dl",
+R"dl(test.dl:11:19: error: unknown name 'ema'
+  return output * ema(0.9)
+                  ^~~ 'output' is what the model returns; 'ema: i32[N]' declares what the data delivers
+)dl", {}},
 {"ConstantsOfEachOther",
 R"dl(a = b + 1
 b = 2 * c

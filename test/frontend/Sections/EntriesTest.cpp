@@ -522,14 +522,17 @@ train M {
                             "matmul f32"));
 
   // Inference computes as its section says, or else the flag, or else as it was trained.
-  std::string served = inModel("") + "\ninfer M as own { batch = 1  precision = f32 }\n"
-                                     "infer M as plain { batch = 1 }\n";
+  std::string served = inModel("") +
+                       "\ninfer M as own { batch = 1  precision = f32 }\n"
+                       "infer M as choice { batch = 1  if true { precision = f32 } }\n"
+                       "infer M as plain { batch = 1 }\n";
   served.insert(served.rfind("  batch = 4"), "  precision = bf16\n");
   for (const char *flag : {"", "f16"}) {
     frontend::FrontendOptions options;
     options.inferPrecision = flag;
     Compiled each(served, options);
-    EXPECT_FALSE(entryOf(each, "own_n1")->hasAttr("dl.precision"));
+    for (llvm::StringRef name : {"own_n1", "choice_n1"})
+      EXPECT_FALSE(entryOf(each, name)->hasAttr("dl.precision")) << name.str();
     for (auto [name, isAsTrained] : {std::pair("plain_n1", !*flag), std::pair("evaluate", true)}) {
       const mlir::Type type =
           entryOf(each, name)->getAttrOfType<mlir::TypeAttr>("dl.precision").getValue();
