@@ -254,9 +254,8 @@ bool TargetCandidates::readsStored(dl::AnchorOp anchor, unsigned) {
 /// On the CPU of what a task's cache holds, on a GPU of what a thread has in registers, there in
 /// f32.
 bool TargetCandidates::takesReductions(dl::AnchorOp anchor) {
-  const Type element = getElementTypeOrSelf(anchor->getResult(0));
-  return anchor.takesReductions() &&
-         (std::holds_alternative<CudaTarget>(target) ? element.isF32() : !element.isF64());
+  const bool cuda = std::holds_alternative<CudaTarget>(target);
+  return anchor.takesReductions() && (!cuda || getElementTypeOrSelf(anchor->getResult(0)).isF32());
 }
 
 /// Convolutions' kernels copy what they read, or can; on a GPU they read it element by element.

@@ -12,13 +12,15 @@ using namespace dlc;
 using namespace dlc::codegen;
 
 /// The result of the kernel that holds `value`, as it is or in another layout: behind the anchor,
-/// not behind reductions, and not of f64.
+/// not behind reductions, and a float of at most 32 bits.
 static std::optional<unsigned> storedResult(const KernelSpec &spec, Value value) {
+  const Type element = getElementTypeOrSelf(value);
+  if (!isa<FloatType>(element) || element.isF64())
+    return std::nullopt;
   for (unsigned number : resultsBehindAnchor(spec, true)) {
     Value result = spec.result(number);
     auto converted = result.getDefiningOp<dl::ConvertLayoutOp>();
-    if ((result == value || (converted && converted.getX() == value)) &&
-        !getElementTypeOrSelf(value).isF64())
+    if (result == value || (converted && converted.getX() == value))
       return number;
   }
   return std::nullopt;
@@ -159,12 +161,12 @@ SmallVector<Value> BandReducer::elementsAt(const Point &point) {
   });
   SmallVector<Value> elements;
   for (dl::ReductionOp op : kernel.spec.reductions()) {
-    Value element = body.emitVector(op.getReduced(), point);
+    Value element = reducedElement(e, body, op.getReduced(), point);
     if (!element) {
       result = failure();
       element = e.number(0, VectorType::get({kernel.lanes}, e.b.getF32Type()));
     }
-    elements.push_back(e.splat(element, kernel.lanes));
+    elements.push_back(element);
   }
   return elements;
 }

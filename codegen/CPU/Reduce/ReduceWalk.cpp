@@ -66,12 +66,11 @@ LogicalResult codegen::storeAt(KernelFunction &kernel, BodyEmitter &body,
   return success();
 }
 
-/// A reduction's operand at `point`, in the type of its total.
-Value ReduceEmitter::element(BodyEmitter &body, Value operand, const Point &point) {
-  Value value = e.splat(body.emitVector(operand, point), point.width);
-  if (Type element = getElementTypeOrSelf(value); isa<FloatType>(element))
-    return e.convertFloat(value, accumulatorType(element));
-  return value;
+Value codegen::reducedElement(CodeEmitter &e, BodyEmitter &body, Value operand,
+                              const Point &point) {
+  Value value = body.emitVector(operand, point);
+  const Type element = getElementTypeOrSelf(operand);
+  return value && isa<FloatType>(element) ? e.convertFloat(value, accumulatorType(element)) : value;
 }
 
 /// All operands at `point`; what the walk stores is stored on the way.
@@ -79,7 +78,7 @@ SmallVector<Value> ReduceEmitter::walked(const Point &point) {
   BodyEmitter emitter = body();
   SmallVector<Value> values;
   for (dl::ReductionOp op : ops)
-    values.push_back(element(emitter, op.getReduced(), point));
+    values.push_back(reducedElement(e, emitter, op.getReduced(), point));
   if (failed(store(emitter, point)))
     result = failure();
   return values;
@@ -183,8 +182,8 @@ Partials ReduceEmitter::tile(Value lower, Value upper) {
   for (auto [v, origin] : llvm::enumerate(origins)) {
     Point first = innermostPoint(lower, v, upper);
     BodyEmitter emitter = body();
-    origin = reductions.origins(first.mask,
-                                [&](Value operand) { return element(emitter, operand, first); });
+    origin = reductions.origins(
+        first.mask, [&](Value operand) { return reducedElement(e, emitter, operand, first); });
   }
   auto add = [&](const Partial &total, Value index, size_t v, Value end) {
     Point point = innermostPoint(index, v, end);
@@ -239,7 +238,7 @@ Partials ReduceEmitter::reduce(ArrayRef<Value> at, Value lower, Value upper) {
       Point point = pointAt({}, v, {});
       BodyEmitter emitter = body();
       SmallVector<Value> origins = reductions.origins(
-          point.mask, [&](Value operand) { return element(emitter, operand, point); });
+          point.mask, [&](Value operand) { return reducedElement(e, emitter, operand, point); });
       Partial one = reductions.add(reductions.none(plan.lanes), walked(point), origins, point.mask);
       totals.push_back(reductions.finishTile(one, origins));
     }

@@ -44,6 +44,10 @@ struct ReduceWalk {
   int64_t step() const { return width() * unroll; }
 };
 
+/// A reduction's operand at `point`, in the type of its total. Null if it cannot be computed.
+mlir::Value reducedElement(CodeEmitter &e, BodyEmitter &body, mlir::Value operand,
+                           const Point &point);
+
 /// Emits the walk of one unit.
 class ReduceEmitter {
 public:
@@ -77,7 +81,6 @@ private:
   Partials tile(mlir::Value lower, mlir::Value upper);
   Partials nothing(size_t count) { return Partials(count, reductions.none(plan.lanes)); }
   Partials merge(llvm::ArrayRef<Partial> a, llvm::ArrayRef<Partial> b);
-  mlir::Value element(BodyEmitter &body, mlir::Value operand, const Point &point);
   llvm::SmallVector<mlir::Value> walked(const Point &point);
   Point innermostPoint(mlir::Value index, int64_t vector, mlir::Value end);
   Point pointAt(llvm::ArrayRef<mlir::Value> reduced, int64_t vector, mlir::Value mask);

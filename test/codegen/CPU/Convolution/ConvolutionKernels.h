@@ -170,6 +170,46 @@ inline std::array<KernelSource, 2> convolutionReductions(const ConvolutionShapes
           withReductions(inBlocks(kernels[1]), s.x, element)};
 }
 
+/// The same without a cast, and of that kind in place of the sum: also what is reduced, and the
+/// reductions' results, have the element.
+inline std::array<KernelSource, 2>
+uncastReductions(const ConvolutionShapes &s, const std::string &element, const std::string &kind) {
+  auto kernels = convolutionReductions(s);
+  for (KernelSource &source : kernels) {
+    const std::string sum = "dl.reduce sum";
+    source.block.replace(source.block.find(sum), sum.size(), "dl.reduce " + kind);
+    source = inElement(source, element);
+  }
+  return kernels;
+}
+
+/// Of a kernel of convolutionReductions() in 16 bits: that what it reduces are the numbers as they
+/// are stored. Those before they were rounded have other sums, by more than `rounding`.
+inline void checkReducesStored(const KernelSource &source, double rounding,
+                               const std::string &generator) {
+  SCOPED_TRACE(source.moduleText());
+  CompiledTestKernel kernel(source, "native", generator);
+  ASSERT_TRUE(kernel);
+  const std::vector<Tensor> inputs = kernel.randomInputs(), results = kernel.run(inputs),
+                            unrounded = kernel.oracle(inputs);
+  const Tensor &stored = results[0];
+  Tensor mean = Tensor::filled(results[1].shape, 0), m2 = mean, shifted = inputs.back();
+  const double count = double(stored.size()) / double(mean.size());
+  interpreter::forEachIndex(stored.shape, [&](const interpreter::Index &index) {
+    mean.at({index[1]}) += stored.at(index) / count;
+    shifted.at({index[1]}) += stored.at(index);
+  });
+  interpreter::forEachIndex(stored.shape, [&](const interpreter::Index &index) {
+    m2.at({index[1]}) += std::pow(stored.at(index) - mean.at({index[1]}), 2);
+  });
+  int number = 1;
+  for (const Tensor &expected : {mean, m2, shifted}) {
+    EXPECT_LT(relativeError(results[number], expected), rounding) << number;
+    EXPECT_GT(relativeError(unrounded[number], expected), rounding) << number;
+    ++number;
+  }
+}
+
 /// 3x3 with what is fused around: forward, a prologue before the image, a bias, an addend and ReLU
 /// behind; the filter's gradient, a masked gradient that is a result too, and an addend.
 inline std::array<KernelSource, 2> convolutionBodies() {

@@ -318,13 +318,44 @@ TEST(Convolution, Reductions) {
     for (bool last : {false, true})
       for (const KernelSource &source : convolutionReductions(shapes, last))
         checkKernel(source, rounding, "cpu-convolution");
-  // What is reduced is what is stored, rounded to 16 bits.
+}
+
+/// What is reduced in 16 bits is what is stored, rounded to them. Results of 16 bits are rounded
+/// once more, and so are sums of them.
+TEST(Convolution, SmallReductions) {
   const ConvolutionShapes shapes = {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8},
                                     {2, 2},          {1, 1, 1, 1},   {1, 1}};
-  for (const OtherElement &element : otherElements)
-    if (element.name != std::string("f64"))
-      for (const KernelSource &source : convolutionReductions(shapes, false, element.name))
-        checkKernel(source, element.rounding, "cpu-convolution");
+  for (const OtherElement &element : otherElements) {
+    if (element.name == std::string("f64"))
+      continue;
+    for (const KernelSource &source : convolutionReductions(shapes, false, element.name)) {
+      checkKernel(source, element.rounding, "cpu-convolution");
+      checkReducesStored(source, rounding, "cpu-convolution");
+    }
+    for (const char *kind : {"sum", "max"})
+      for (const KernelSource &source : uncastReductions(shapes, element.name, kind))
+        checkKernel(source, 2 * element.rounding, "cpu-convolution");
+  }
+}
+
+/// A sum behind a convolution where a mask says so that is a result too: its bytes are no
+/// condition.
+TEST(Convolution, MaskBehind) {
+  const ConvolutionShapes shapes = {{2, 32, 13, 15}, {32, 32, 1, 1}, {2, 32, 13, 15},
+                                    {1, 1},          {0, 0, 0, 0},   {1, 1}};
+  const std::string plain = tensorType(shapes.y), bits = "tensor<2x32x13x15xi1>",
+                    mask = blockedType(shapes.y, false, "i1");
+  KernelSource source = convolutionReductions(shapes)[0];
+  source.results = blockedType(shapes.y) + ", " + mask + ", tensor<32xf32>";
+  source.block = source.block.substr(0, source.block.find("  %moments")) +
+                 "  %zero = dl.constant dense<0.0> : " + plain +
+                 "\n  %on = dl.compare gt %relu, %zero : " + plain +
+                 "\n  %mask = dl.convert_layout %on : " + bits + " to " + mask +
+                 "\n  %kept = dl.select %on, %relu, %zero : " + plain +
+                 "\n  %sum = dl.reduce sum %kept axes = [0, 2, 3] : " + plain +
+                 "\n  %shifted = dl.add %sum, %each : tensor<32xf32>" +
+                 "\n  dl.yield %stored, %mask, %shifted : " + source.results;
+  checkKernel(source, rounding, "cpu-convolution");
 }
 
 /// Pairs of channels of bf16, read as they lie in a block: forward and backward, taps of one and of

@@ -143,8 +143,10 @@ TEST(Winograd, Reductions) {
                                     {1, 1},          {1, 1, 1, 1},   {1, 1}};
   for (const OtherElement &element : otherElements)
     if (element.name != std::string("f64"))
-      for (const KernelSource &source : convolutionReductions(shapes, false, element.name))
+      for (const KernelSource &source : convolutionReductions(shapes, false, element.name)) {
         checkKernel(source, element.rounding + rounding, "cpu-winograd");
+        checkReducesStored(source, 4e-6, "cpu-winograd"); // sums in f32
+      }
 }
 
 // Transforms, and what gathers and transposes their tiles, know no size: another image, channels
