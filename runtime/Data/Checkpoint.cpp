@@ -363,42 +363,33 @@ Result<MatchReport> loadMatching(State &state, const std::string &path,
   return guarded([&] { return match(state, path, rename); });
 }
 
-/// A tensor of a checkpoint, and where its contents are: a variable, or what a rank has carried.
-struct Stored {
-  /// For messages: "parameter".
-  std::string_view what;
-  StoredTensor tensor;
-  std::optional<size_t> variable = {};
-  std::span<const std::byte> carried = {};
+static Status readContent(const CheckpointTensor &tensor, const State &state,
+                          std::span<std::byte> to) {
+  if (tensor.variable)
+    return state.read(*tensor.variable, to);
+  std::ranges::copy(tensor.content, to.begin());
+  return {};
+}
 
-  Status read(const State &state, std::span<std::byte> to) const {
-    if (variable)
-      return state.read(*variable, to);
-    std::ranges::copy(carried, to.begin());
-    return {};
-  }
-};
-
-/// The tensor with its checksum, of content whose numbers are finite. `what` it is: "parameter".
-static Result<StoredTensor> checked(std::string_view what, StoredTensor tensor,
-                                    std::span<const std::byte> content) {
-  if (!allFinite(tensor.dtype, content))
-    return failure(StatusCode::Failed, "the ", what, " '", tensor.name,
-                   "' holds a number that is not finite");
-  tensor.checksum = checksumOf(content);
-  return tensor;
+/// Gives the tensor the checksum of its content. What of that is not finite, or empty.
+static std::string check(CheckpointTensor &tensor, std::span<const std::byte> content) {
+  if (!allFinite(tensor.stored.dtype, content))
+    return concat("the ", tensor.what, " '", tensor.stored.name,
+                  "' holds a number that is not finite");
+  tensor.stored.checksum = checksumOf(content);
+  return {};
 }
 
 /// All that a checkpoint holds, in its order.
-static std::vector<Stored> storedOf(const State &state, const CarriedStates &all) {
+static std::vector<CheckpointTensor> tensorsOf(const State &state, const CarriedStates &all) {
   const Plan &plan = state.module()->plan();
   auto tensorOf = [](std::string name, const TensorType &type) {
     return StoredTensor{std::move(name), type.dtype, type.shape, 0, type.logicalBytes()};
   };
-  std::vector<Stored> stored;
+  std::vector<CheckpointTensor> tensors;
   for (size_t i = 0; i < plan.variables.size(); ++i)
     if (const VariableInfo &variable = plan.variables[i]; isStored(variable.role))
-      stored.push_back(
+      tensors.push_back(
           {roleName(variable.role), tensorOf(std::string(variable.name), variable.type), i});
   const std::vector<Carried> each = carriedBy(state);
   for (unsigned rank = 0; rank < all.size(); ++rank) {
@@ -407,13 +398,13 @@ static std::vector<Stored> storedOf(const State &state, const CarriedStates &all
       const auto part = rest.first(std::min<size_t>(rest.size(), carried.type.logicalBytes()));
       rest = rest.subspan(part.size());
       if (rank != 0 || carried.isResidual)
-        stored.push_back({carried.isResidual ? "residual" : roleName(DLC_ROLE_STATE),
-                          tensorOf(carriedName(rank, carried.name), carried.type),
-                          {},
-                          part});
+        tensors.push_back({carried.isResidual ? "residual" : roleName(DLC_ROLE_STATE),
+                           tensorOf(carriedName(rank, carried.name), carried.type),
+                           {},
+                           part});
     }
   }
-  return stored;
+  return tensors;
 }
 
 /// What stands beside the tensors.
@@ -426,37 +417,63 @@ static Metadata metadataOf(const State &state, Metadata metadata) {
   return metadata;
 }
 
+/// Checks all of them, reading one at a time. What is not finite, or empty.
+static Result<std::string> checkAll(std::vector<CheckpointTensor> &tensors, const State &state) {
+  std::vector<std::byte> content;
+  for (CheckpointTensor &tensor : tensors) {
+    content.resize(tensor.stored.bytes);
+    DLC_TRY(readContent(tensor, state, content));
+    if (std::string notFinite = check(tensor, content); !notFinite.empty())
+      return notFinite;
+  }
+  return std::string();
+}
+
+static Result<SafetensorsWriter> createFile(const std::string &path,
+                                            const std::vector<CheckpointTensor> &tensors,
+                                            Metadata metadata) {
+  std::vector<StoredTensor> stored;
+  for (const CheckpointTensor &tensor : tensors)
+    stored.push_back(tensor.stored);
+  return SafetensorsWriter::create(path, stored, std::move(metadata));
+}
+
 /// Twice over the variables: checksums stand before the tensors in the file.
 static Status save(const State &state, const CarriedStates &all, const std::string &path,
                    Metadata metadata) {
-  const std::vector<Stored> stored = storedOf(state, all);
-  std::vector<StoredTensor> tensors;
+  std::vector<CheckpointTensor> tensors = tensorsOf(state, all);
+  DLC_TRY_ASSIGN(notFinite, checkAll(tensors, state));
+  if (!notFinite.empty())
+    return failure(StatusCode::Failed, notFinite);
+  DLC_TRY_ASSIGN(writer, createFile(path, tensors, metadataOf(state, std::move(metadata))));
   std::vector<std::byte> content;
-  for (const Stored &each : stored) {
-    content.resize(each.tensor.bytes);
-    DLC_TRY(each.read(state, content));
-    DLC_TRY_ASSIGN(tensor, checked(each.what, each.tensor, content));
-    tensors.push_back(std::move(tensor));
-  }
-  DLC_TRY_ASSIGN(writer,
-                 SafetensorsWriter::create(path, tensors, metadataOf(state, std::move(metadata))));
-  for (const Stored &each : stored) {
-    content.resize(each.tensor.bytes);
-    DLC_TRY(each.read(state, content));
+  for (const CheckpointTensor &tensor : tensors) {
+    content.resize(tensor.stored.bytes);
+    DLC_TRY(readContent(tensor, state, content));
     DLC_TRY(writer.append(content));
   }
   return writer.commit();
 }
 
-static uint64_t bytesOf(const std::vector<Stored> &stored) {
+Result<std::string> findNotFinite(const State &state, const CarriedStates &all) {
+  return guarded([&]() -> Result<std::string> {
+    std::vector<CheckpointTensor> tensors = tensorsOf(state, all);
+    return checkAll(tensors, state);
+  });
+}
+
+static uint64_t bytesOf(const std::vector<CheckpointTensor> &tensors) {
   uint64_t bytes = 0;
-  for (const Stored &each : stored)
-    bytes += each.tensor.bytes;
+  for (const CheckpointTensor &tensor : tensors)
+    bytes += tensor.stored.bytes;
   return bytes;
 }
 
-void CheckpointImage::reserve(const State &state) {
-  contents = HostMemory::allocate(bytesOf(storedOf(state, {})));
+void CheckpointImage::reserve(const State &state, unsigned ranks) {
+  uint64_t bytes = bytesOf(tensorsOf(state, {}));
+  for (const Carried &carried : carriedBy(state)) // rank 0's states are among the variables
+    bytes += (carried.isResidual ? ranks : ranks - 1) * carried.type.logicalBytes();
+  contents = HostMemory::allocate(bytes);
   if (!contents)
     return;
   constexpr uint64_t page = 4096, pagesOfPiece = 1024;
@@ -468,9 +485,9 @@ void CheckpointImage::reserve(const State &state) {
 
 Status CheckpointImage::take(const State &state, const CarriedStates &all, Metadata beside) {
   return guarded([&]() -> Status {
-    parts.clear();
-    const std::vector<Stored> stored = storedOf(state, all);
-    bytes = bytesOf(stored);
+    tensors.clear();
+    std::vector<CheckpointTensor> taken = tensorsOf(state, all);
+    const uint64_t bytes = bytesOf(taken);
     if (bytes > contents.size()) {
       contents = {}; // the memory of both is not needed
       contents = HostMemory::allocate(bytes);
@@ -478,26 +495,31 @@ Status CheckpointImage::take(const State &state, const CarriedStates &all, Metad
         return failure(StatusCode::OutOfMemory, "no memory for ", bytes, " bytes of a copy");
     }
     std::span<std::byte> rest(contents.data(), bytes);
-    for (const Stored &each : stored) {
-      const auto content = rest.first(each.tensor.bytes);
+    for (CheckpointTensor &tensor : taken) {
+      const auto content = rest.first(tensor.stored.bytes);
       rest = rest.subspan(content.size());
-      DLC_TRY(each.read(state, content));
-      parts.push_back({each.what, each.tensor, content});
+      DLC_TRY(readContent(tensor, state, content));
+      tensor.variable = {};
+      tensor.content = content;
     }
+    tensors = std::move(taken);
     metadata = metadataOf(state, std::move(beside));
     return {};
   });
 }
 
+std::string CheckpointImage::check() {
+  for (CheckpointTensor &tensor : tensors)
+    if (std::string notFinite = runtime::check(tensor, tensor.content); !notFinite.empty())
+      return notFinite;
+  return {};
+}
+
 Status CheckpointImage::write(const std::string &path) {
   return guarded([&]() -> Status {
-    std::vector<StoredTensor> tensors;
-    for (const Part &part : parts) {
-      DLC_TRY_ASSIGN(tensor, checked(part.what, part.tensor, part.content));
-      tensors.push_back(std::move(tensor));
-    }
-    DLC_TRY_ASSIGN(writer, SafetensorsWriter::create(path, tensors, metadata));
-    DLC_TRY(writer.append(std::span(contents.data(), bytes)));
+    DLC_TRY_ASSIGN(writer, createFile(path, tensors, metadata));
+    for (const CheckpointTensor &tensor : tensors)
+      DLC_TRY(writer.append(tensor.content));
     return writer.commit();
   });
 }

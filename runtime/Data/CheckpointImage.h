@@ -1,7 +1,7 @@
 // A checkpoint in memory: what training needs to stand still for, so that the file can be written
 // while it goes on.
 //
-// Ownership: owns copies. Threads: take() and write() by one thread at a time.
+// Ownership: owns copies. Threads: one at a time.
 #ifndef DLC_RUNTIME_DATA_CHECKPOINTIMAGE_H
 #define DLC_RUNTIME_DATA_CHECKPOINTIMAGE_H
 
@@ -9,31 +9,41 @@
 #include "runtime/Data/CarriedStates.h"
 #include "runtime/Data/Safetensors.h"
 
+#include <optional>
+
 namespace dlc::runtime {
+
+/// A tensor of a checkpoint.
+struct CheckpointTensor {
+  /// For messages: "parameter".
+  std::string_view what;
+  StoredTensor stored;
+  /// Where its content is: in a variable, or else there.
+  std::optional<size_t> variable = {};
+  std::span<const std::byte> content = {};
+};
+
+/// What of that which saveVariablesOf() would write is not finite, where it refuses that; empty:
+/// nothing. Fails if it cannot be read.
+Result<std::string> findNotFinite(const State &state, const CarriedStates &all);
 
 class CheckpointImage {
 public:
-  /// Gets the memory that take() will need, if there is as much, and lets the system back it: that
-  /// takes several times as long as the copy.
-  void reserve(const State &state);
+  /// Gets the memory that take() will need of so many ranks, if there is as much, and lets the
+  /// system back it: that takes several times as long as the copy.
+  void reserve(const State &state, unsigned ranks);
   /// Copies what saveVariablesOf() would write, into the memory of the image before. Fails with
   /// OutOfMemory.
   Status take(const State &state, const CarriedStates &all, Metadata metadata);
-  /// Writes the file that saveVariablesOf() would have written, or fails as that does where a
-  /// number is not finite.
+  /// Computes the checksums of what was taken. What is not finite, or empty.
+  std::string check();
+  /// Writes the file that saveVariablesOf() would have written, behind check().
   Status write(const std::string &path);
 
 private:
-  /// `what`, for messages: "parameter".
-  struct Part {
-    std::string_view what;
-    StoredTensor tensor;
-    std::span<const std::byte> content;
-  };
-  std::vector<Part> parts;
-  /// One behind the other, `bytes` in all.
+  std::vector<CheckpointTensor> tensors;
+  /// Of all tensors, one behind the other.
   HostMemory contents;
-  uint64_t bytes = 0;
   Metadata metadata;
 };
 

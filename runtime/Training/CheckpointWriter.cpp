@@ -9,6 +9,12 @@ namespace dlc::runtime {
 
 CheckpointWriter::~CheckpointWriter() { wait(); }
 
+void CheckpointWriter::prepare(const State &state, unsigned ranks) {
+  wait();
+  image = {}; // the memory of both is not needed
+  image.reserve(state, ranks);
+}
+
 Status CheckpointWriter::begin(const State &state, const CarriedStates &all,
                                const CheckpointFiles &files, Metadata metadata, uint64_t step,
                                Timeline *timeline) {
@@ -19,17 +25,25 @@ Status CheckpointWriter::begin(const State &state, const CarriedStates &all,
   }
   if (!taken.ok() && taken.code() != StatusCode::OutOfMemory)
     return taken;
-  outcome = {.step = step};
-  auto writeBy = [this, files, step](const auto &write) {
-    outcome->status = guarded([&] { return writeFiles(files, step, write, outcome->bestIsLost); });
+  outcome = {.step = step, .bestIsLost = files.isBest};
+  // What is not finite is found before any file comes or goes.
+  auto writeBy = [this, files, step](const auto &check, const auto &write) {
+    outcome->status = guarded([&]() -> Status {
+      DLC_TRY_ASSIGN(notFinite, check());
+      outcome->notFinite = std::move(notFinite);
+      return outcome->notFinite.empty() ? writeFiles(files, step, write, outcome->bestIsLost)
+                                        : Status();
+    });
   };
   if (!taken.ok()) {
-    writeBy([&](const std::string &path) { return saveVariablesOf(state, all, path, metadata); });
+    writeBy([&] { return findNotFinite(state, all); },
+            [&](const std::string &path) { return saveVariablesOf(state, all, path, metadata); });
     return {};
   }
   auto write = [this, writeBy, timeline] {
     const TimedScope scope(timeline, SpanKind::WriteCheckpoint);
-    writeBy([this](const std::string &path) { return image.write(path); });
+    writeBy([this] { return Result<std::string>(image.check()); },
+            [this](const std::string &path) { return image.write(path); });
     written = true;
   };
   written = false;

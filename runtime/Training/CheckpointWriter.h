@@ -19,19 +19,22 @@ class CheckpointWriter {
 public:
   ~CheckpointWriter();
 
-  /// What became of a checkpoint, the step that it holds, and whether it is the best one and did
-  /// not come into the file of the best.
+  /// What became of a checkpoint.
   struct Outcome {
+    /// That it holds.
     uint64_t step;
+    /// The number that is not finite, for which no file was touched; empty if there is none.
+    std::string notFinite = {};
     Status status = {};
+    /// Whether it is the best one and did not come into the file of the best.
     bool bestIsLost = false;
   };
 
-  /// Gets the memory of the copies ready, before training begins.
-  void prepare(const State &state) { image.reserve(state); }
-  /// Copies the variables and lets the thread write them; the outcome of the last begin() was
-  /// heard: Failed, and nothing written, if a number is not finite. Where there is no memory for
-  /// the copy, or no thread, the file is written here.
+  /// Gets the memory of the copies ready, before training begins: of so many ranks. Waits for what
+  /// a run that was left by an exception still writes.
+  void prepare(const State &state, unsigned ranks);
+  /// Copies the variables and lets the thread check and write them; the outcome of the last
+  /// begin() was heard. Where there is no memory for the copy, or no thread, that is done here.
   Status begin(const State &state, const CarriedStates &all, const CheckpointFiles &files,
                Metadata metadata, uint64_t step, Timeline *timeline);
   /// Until the last one is written.

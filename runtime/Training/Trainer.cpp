@@ -940,18 +940,18 @@ Status Trainer::hearCheckpoint(std::optional<CheckpointWriter::Outcome> outcome,
   ++saves;
   if (outcome->bestIsLost)
     best = bestBefore;
+  // Numbers that are not finite stay so.
+  if (!outcome->notFinite.empty())
+    return failure(StatusCode::Failed, "step ", outcome->step, ": ", outcome->notFinite,
+                   "; a smaller learning rate may help");
   Status &status = outcome->status;
   if (status.ok()) {
     savedStep = stepInFile = outcome->step;
     observer.onCheckpoint(options.checkpoint);
     return {};
   }
-  // Numbers that are not finite stay so.
-  if (status.code() == StatusCode::Failed)
-    return failure(StatusCode::Failed, "step ", outcome->step, ": ", status.message(),
-                   "; a smaller learning rate may help");
   if (status.code() != StatusCode::Io && status.code() != StatusCode::OutOfMemory)
-    return std::move(status);
+    return std::move(status).in(concat("step ", outcome->step));
   ++failedSaves;
   observer.onCheckpointFailed(status);
   return {};
@@ -1187,7 +1187,7 @@ Status Trainer::run(TrainObserver &observer, const std::atomic<bool> *stop) {
   if (throttle)
     throttle->begin();
   if (!options.checkpoint.empty() && ranks().rank() == 0)
-    checkpoints.prepare(*state);
+    checkpoints.prepare(*state, ranks().ranks());
   Status status;
   while (status.ok() && position.epoch < epochTarget && stepsLeft() && !stopped) {
     status = runEpoch(observer);

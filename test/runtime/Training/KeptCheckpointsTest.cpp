@@ -332,6 +332,39 @@ TEST(KeptCheckpoints, TheBestThatIsNotWritten) {
   EXPECT_EQ(readFile(saboteur.best), readFile(options.checkpoint));
 }
 
+// Numbers that are not finite are found before any file comes or goes: the best of an earlier run,
+// and a second name of the checkpoint before.
+TEST(KeptCheckpoints, NoneOfNumbersThatAreNotFinite) {
+  const Folder folder;
+  RunOptions options = folder.options();
+  options.keep = 2;
+  options.saveBest = "loss";
+  options.overwrite = true;
+  options.checkpointEvery = 1;
+  options.overrides = {{"optimizer.learning_rate", 1e300}};
+  const std::string best = options.checkpoint + ".best";
+  auto isRefused = [&](const char *step) {
+    const std::string message = trained(options);
+    EXPECT_TRUE(message.ends_with(std::string(step) +
+                                  ": the parameter 'linear1.weight' holds a number that is not "
+                                  "finite; a smaller learning rate may help"))
+        << message;
+  };
+  RunOptions earlier = folder.options();
+  earlier.steps = 5;
+  ASSERT_EQ(trained(earlier), "");
+  std::filesystem::rename(options.checkpoint, best);
+  const auto content = readFile(best);
+  isRefused("step 1");
+  EXPECT_EQ(folder.filesOf("c"), Names{"c.best"});
+  EXPECT_EQ(readFile(best), content);
+
+  std::filesystem::rename(best, options.checkpoint);
+  options.resume = true;
+  isRefused("step 6");
+  EXPECT_EQ(folder.filesOf("c"), Names{"c"});
+}
+
 TEST(KeptCheckpoints, SaysWhatIsWrong) {
   const Folder folder;
   RunOptions options = folder.options();
