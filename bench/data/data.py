@@ -249,8 +249,15 @@ train Big { label: i32[N]  loss = softmax_cross_entropy(output, label)  optimize
 """
 
 
+def median(numbers, digits):
+    """Of those that are there; None if there are none."""
+    there = [each for each in numbers if each is not None]
+    return round(statistics.median(there), digits) if there else None
+
+
 def checkpoint(given):
-    """For how long training stands still, beside a plain copy of as many bytes, and a step beside the thread that writes, beside one alone."""
+    """For how long training stands still, beside a plain copy of as many bytes, and a step beside the thread that writes, beside one alone: null where none
+    ended before the file was written."""
     import numpy
 
     figures = {"first_ms": [], "second_ms": [], "copy_ms": [], "step_ms": [], "step_beside_ms": []}
@@ -273,17 +280,17 @@ def checkpoint(given):
             alone = [end - begin for begin, end in steps[1:9]]
             beside = [end - begin for begin, end in steps[10:] if end < writes[0][1]]
             figures["step_ms"].append(statistics.median(alone) / 1e3)
-            figures["step_beside_ms"].append(statistics.median(beside) / 1e3)
+            figures["step_beside_ms"].append(statistics.median(beside) / 1e3 if beside else None)
             size = os.path.getsize(place("big.safetensors"))
             source, target = numpy.ones(size, numpy.uint8), numpy.ones(size, numpy.uint8)
             start = time.perf_counter()
             numpy.copyto(target, source)
             figures["copy_ms"].append((time.perf_counter() - start) * 1e3)
             del source, target
-    medians = {name: round(statistics.median(each), 1) for name, each in figures.items()}
+    medians = {name: median(each, 1) for name, each in figures.items()}
     print(json.dumps({"kind": "checkpoint", "bytes": size, "threads": given.threads, **medians,
-                      "step_beside": round(statistics.median(a / b for a, b in zip(figures["step_beside_ms"], figures["step_ms"])), 3),
-                      "all": {name: [round(one, 1) for one in each] for name, each in figures.items()}}))
+                      "step_beside": median([a and a / b for a, b in zip(figures["step_beside_ms"], figures["step_ms"])], 3),
+                      "all": {name: [one and round(one, 1) for one in each] for name, each in figures.items()}}))
 
 
 def main():
@@ -297,4 +304,5 @@ def main():
     {"decode": decode, "wait": wait, "open": open_all, "checkpoint": checkpoint}[given.what](given)
 
 
-main()
+if __name__ == "__main__":
+    main()
