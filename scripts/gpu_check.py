@@ -48,7 +48,7 @@ SMALL = [
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
     *((f"kernels{suffix}", "bench/gpu/kernels.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
-    *((f"folded{suffix}", "bench/gpu/folded.dl", flags, True) for suffix, flags in MATHS.items()),
+    *((f"folded{suffix}", "bench/gpu/folded.dl", flags, suffix in ("", *HALVES)) for suffix, flags in MATHS.items()),
     ("linear", "bench/gpu/linear.dl", "", True),
 ]
 # Networks: values on two images, of 64 pixels where the CPU plays the GPU, then times with all of a batch.
