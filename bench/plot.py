@@ -107,9 +107,9 @@ def precision(out, records):
     """The mean over the seeds, and in a paler colour from the least to the largest."""
     figures = [figure for path in records for figure in json.load(open(path))["figures"]]
     nets = list(dict.fromkeys(figure["net"] for figure in figures))
-    columns = min(3, len(nets))
+    columns = 2 if len(nets) == 4 else min(3, len(nets))
     rows = -(-len(nets) // columns)
-    text = begin(out, f"{300 * columns},{260 * rows}") + f"set multiplot layout {rows},{columns}\nset grid\nset xlabel 'part of training'\nset format x '%.0f%%'\n"
+    text = begin(out, f"{300 * columns},{260 * rows}") + f"set multiplot layout {rows},{columns}\nset xlabel 'part of training'\nset xtics 50\nset format x '%.0f%%'\n"
     for net in nets:
         plots = []
         for colour, name in zip(CURVES, dict.fromkeys(figure["precision"] for figure in figures)):
