@@ -10,6 +10,7 @@ usage: plot.py scaling OUT.svg NAME=FILE...      images a second over ranks, a c
 Needs gnuplot (gnuplot-nox of Debian).
 """
 import json
+import math
 import subprocess
 import sys
 
@@ -107,7 +108,7 @@ def precision(out, records):
     """The mean over the seeds, and in a paler colour from the least to the largest."""
     figures = [figure for path in records for figure in json.load(open(path))["figures"]]
     nets = list(dict.fromkeys(figure["net"] for figure in figures))
-    columns = 2 if len(nets) == 4 else min(3, len(nets))
+    columns = math.ceil(math.sqrt(len(nets)))
     rows = -(-len(nets) // columns)
     text = begin(out, f"{300 * columns},{260 * rows}") + f"set multiplot layout {rows},{columns}\nset xlabel 'part of training'\nset xtics 50\nset format x '%.0f%%'\n"
     for net in nets:

@@ -568,10 +568,7 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
   DeviceFunction function(spec, "body", {"b", "c", "d", "h", "w"});
   SmallVector<int64_t> shape = {tensor.outer, tensor.channels};
   llvm::append_range(shape, tensor.space());
-  SmallVector<Value> indices;
-  for (unsigned i = 0; i < shape.size(); ++i)
-    indices.push_back(function.index(i));
-  const Point own = DeviceFunction::point(shape, indices);
+  const Point own = ownPoint(function, shape);
   const std::string there = std::to_string(place) + " + i";
   const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
   Quads quads(function);
@@ -620,46 +617,44 @@ static LogicalResult writeQuads(KernelText &text, const ChannelTensor &tensor, b
   return success();
 }
 
+/// Names of the indices along ChannelTensor::axes.
+static constexpr StringRef axisNames[] = {"d", "h", "w"};
+
 /// A phase that writes a tensor with few channels as the call is told it, four channels of a pixel
 /// a thread.
 static void writeExtended(KernelText &text, const ChannelTensor &tensor, int64_t place) {
-  const auto &[d, h, w] = tensor.axes;
-  std::string own;
-  auto index = [&](StringRef name, const CalledAxis &axis, StringRef called, StringRef phase) {
-    own += llvm::formatv("      int {0} = {1} * {2} + {3} - {4};\n", name, called, axis.fold, phase,
-                         axis.shift);
-  };
-  index("d", d, "pixel / " + std::to_string(h.called * w.called),
-        "c / " + std::to_string(tensor.channels * w.fold * h.fold));
-  index("h", h, llvm::formatv("pixel / {0} % {1}", w.called, h.called).str(),
-        llvm::formatv("c / {0} % {1}", tensor.channels * w.fold, h.fold).str());
-  index("w", w, "pixel % " + std::to_string(w.called),
-        llvm::formatv("c / {0} % {1}", tensor.channels, w.fold).str());
-  const int64_t pixels = tensor.calledPixels(), quads = tensor.calledChannels / 4;
+  int64_t pixels = 1, channels = tensor.channels;
+  std::string own, exists;
+  for (auto [name, axis] : llvm::reverse(llvm::zip_equal(axisNames, tensor.axes))) {
+    own += llvm::formatv("      int {0} = pixel / {1} % {2} * {3} + c / {4} % {3} - {5};\n", name,
+                         pixels, axis.called, axis.fold, channels, axis.shift);
+    exists += llvm::formatv(" && {0} >= 0 && {0} < {1}", name, axis.own);
+    pixels *= axis.called;
+    channels *= axis.fold;
+  }
+  const int64_t quads = tensor.calledChannels / 4;
   text.phaseWithMembers(
       threads, "map",
-      llvm::formatv(
-          "  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
-          "  static constexpr bool QUADS = false;\n"
-          "  __device__ void one(int i) const {{\n"
-          "    int b = i / {2}, pixel = i / {3} % {4};\n    Quad<{5}> q;\n"
-          "#pragma unroll\n    for (int l = 0; l < 4; ++l) {{\n"
-          "      int c = i % {3} * 4 + l;\n{6}"
-          "      bool exists = d >= 0 && d < {7} && h >= 0 && h < {8} && w >= 0 && w < {9};\n"
-          "      q.v[l] = c < {10} && exists ? Problem::{11}(b, c % {12}, d, h, w) : T(0);\n"
-          "    }\n    storeQuad(partial, {13} + i * 4, q);\n  }\n",
-          tensor.outer * pixels * quads, threads, pixels * quads, quads, pixels,
-          storedTypeName(getElementTypeOrSelf(tensor.value)), own, d.own, h.own, w.own,
-          tensor.channels * d.fold * h.fold * w.fold, tensor.name, tensor.channels, place)
+      llvm::formatv("  static constexpr int ELEMENTS = {0}, THREADS = {1};\n"
+                    "  static constexpr bool QUADS = false;\n"
+                    "  __device__ void one(int i) const {{\n"
+                    "    int b = i / {2}, pixel = i / {3} % {4};\n    Quad<{5}> q;\n"
+                    "#pragma unroll\n    for (int l = 0; l < 4; ++l) {{\n"
+                    "      int c = i % {3} * 4 + l;\n{6}"
+                    "      bool exists = c < {7}{8};\n"
+                    "      q.v[l] = exists ? Problem::{9}(b, c % {10}, d, h, w) : T(0);\n"
+                    "    }\n    storeQuad(partial, {11} + i * 4, q);\n  }\n",
+                    tensor.outer * pixels * quads, threads, pixels * quads, quads, pixels,
+                    storedTypeName(getElementTypeOrSelf(tensor.value)), own, channels, exists,
+                    tensor.name, tensor.channels, place)
           .str());
 }
 
 /// The function "called" that gives the place of an element of an extended tensor among those that
 /// the call is told.
 static std::string calledPlace(const ChannelTensor &tensor) {
-  static constexpr StringRef indices[] = {"d", "h", "w"};
   std::string pixel = "b", phase = "0";
-  for (auto [index, axis] : llvm::zip_equal(indices, tensor.axes)) {
+  for (auto [index, axis] : llvm::zip_equal(axisNames, tensor.axes)) {
     auto append = [&](std::string &sum, int64_t extent, StringRef operation) {
       sum = llvm::formatv("({0} * {1} + ({2} + {3}) {4} {5})", sum, extent, index, axis.shift,
                           operation, axis.fold);

@@ -79,9 +79,8 @@ Shares::Shares(const KernelSpec &spec) {
 
 /// As ptxas has them for sm_90, of 2x2 and 3x3 windows with strides of 2. One does the work of a
 /// multiplication and an addition.
-static double instructionsPerElement(const KernelSpec &spec) {
-  auto op = cast<dl::WindowOp>(spec.anchorOp());
-  const bool together = Shares(spec).lanes > 1;
+static double instructionsPerElement(dl::WindowOp op, const Shares &shares) {
+  const bool together = shares.lanes > 1;
   double pairs = 1; // of an element and a window that may hold it, or an element in its window
   for (const dl::WindowAxis &axis : op.getGeometry().axes)
     pairs *= op.isBackward() ? (axis.extent() - 1) / axis.stride + 1 : axis.kernel;
@@ -95,11 +94,13 @@ SmallVector<Candidate> WindowGenerator::schedules(const KernelSpec &spec,
   auto type = cast<RankedTensorType>(spec.anchorOp()->getResult(0).getType());
   if (type.getNumElements() == 0)
     return {};
+  const Shares shares(spec);
+  const double instructions =
+      instructionsPerElement(cast<dl::WindowOp>(spec.anchorOp()), shares) * type.getNumElements();
   Candidate candidate;
   candidate.schedule = "window";
-  candidate.phases.push_back({blocksFor(Shares(spec).threads(), threads), 0});
-  candidate.cost = target.machine.kernelSeconds(
-      spec.bytes(), 2 * instructionsPerElement(spec) * double(type.getNumElements()), 1);
+  candidate.phases.push_back({blocksFor(shares.threads(), threads), 0});
+  candidate.cost = target.machine.kernelSeconds(spec.bytes(), 2 * instructions, 1);
   return {candidate};
 }
 

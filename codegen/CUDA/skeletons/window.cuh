@@ -19,7 +19,7 @@
 __device__ constexpr int countedTaps(const Axis &a, int out, bool padding) {
   int count = 0;
   for (int tap = 0; tap < a.kernel; ++tap) {
-    int in = out * a.stride + tap * a.dilation - a.low;
+    int in = coveredBy(a, out, tap);
     count += padding ? in < a.in + a.high : in >= 0 && in < a.in;
   }
   return count;

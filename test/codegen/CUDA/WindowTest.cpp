@@ -1,5 +1,6 @@
 //===- WindowTest.cpp - CUDA pooling and its gradients on the SIMT device ---------------------===//
 #include "test/codegen/Harness.h"
+#include "test/codegen/Pool.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -7,17 +8,6 @@
 using namespace dlc::test;
 
 static const double rounding = 1e-6;
-
-namespace {
-/// A pooling problem: sizes as text.
-struct Pool {
-  std::string x, y, kernel, strides, padding, dilations;
-  std::string attributes() const {
-    return " kernel = [" + kernel + "] strides = [" + strides + "] padding = [" + padding +
-           "] dilations = [" + dilations + "]";
-  }
-};
-} // namespace
 
 static const Pool pools[] = {
     {"2x5x14x13", "2x5x7x6", "2, 2", "2, 2", "0, 0, 0, 0", "1, 1"},
@@ -30,8 +20,7 @@ static const Pool pools[] = {
 
 TEST(CudaWindow, All) {
   for (const Pool &p : pools) {
-    const std::string x = "tensor<" + p.x + "xf32>", y = "tensor<" + p.y + "xf32>",
-                      i = "tensor<" + p.y + "xui8>";
+    const std::string x = p.typeX(), y = p.typeY(), i = p.typeIndex();
     checkCudaKernel({x, y + ", " + i,
                      "^bb0(%x: " + x + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " + x +
                          " -> " + y + ", " + i + "\n dl.yield %y, %i : " + y + ", " + i},

@@ -3,11 +3,12 @@
 #include "test/lib/SmallModel/SmallModel.h"
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace dlc::runtime;
@@ -54,14 +55,17 @@ TEST(CheckpointWriter, WaitsBeforeItsMemoryGoes) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   CheckpointWriter writer;
   ASSERT_TRUE(writer.begin(*state, {}, {.path = pipe}, {}, 0, nullptr).ok());
-  std::vector<char> content;
-  std::thread reader([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    std::ifstream in(pipe, std::ios::binary);
-    content.assign(std::istreambuf_iterator<char>(in), {});
+  // The file is not written before somebody reads it, and that begins behind prepare().
+  std::atomic<bool> begun = false;
+  std::thread next([&] {
+    begun = true;
+    begun.notify_one();
+    writer.prepare(*state, 1);
   });
-  writer.prepare(*state, 1);
-  reader.join();
+  begun.wait(false);
+  std::ifstream in(pipe, std::ios::binary);
+  const std::vector<char> content(std::istreambuf_iterator<char>(in), {});
+  next.join();
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(content)), readFile(file)));
 }
 

@@ -1,24 +1,11 @@
 //===- WindowTest.cpp - pooling and its gradients ---------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include "test/codegen/Pool.h"
 #include <gtest/gtest.h>
 
 using namespace dlc::test;
 
 static const double rounding = 1e-6;
-
-namespace {
-/// A pooling problem: sizes as text.
-struct Pool {
-  std::string x, y, kernel, strides, padding, dilations;
-  std::string attributes() const {
-    return " kernel = [" + kernel + "] strides = [" + strides + "] padding = [" + padding +
-           "] dilations = [" + dilations + "]";
-  }
-  std::string typeX() const { return "tensor<" + x + "xf32>"; }
-  std::string typeY() const { return "tensor<" + y + "xf32>"; }
-  std::string typeIndex() const { return "tensor<" + y + "xui8>"; }
-};
-} // namespace
 
 static const Pool pools[] = {
     {"2x3x8x8", "2x3x4x4", "2, 2", "2, 2", "0, 0, 0, 0", "1, 1"},
