@@ -1,5 +1,6 @@
 //===- Native.cpp - see Native.h --------------------------------------------------------------===//
 #include "bench/kernels/Native.h"
+#include "codegen/CPU/CpuTarget.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -20,7 +21,7 @@ NativeKernel::compile(llvm::StringRef text, llvm::StringRef targetName,
   llvm::Expected<CpuTarget> target = CpuTarget::get(targetName);
   if (!target)
     return target.takeError();
-  target->convolution = algorithm;
+  target->settings.algorithm = algorithm;
   mlir::DialectRegistry registry;
   registerKernelDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -29,14 +30,14 @@ NativeKernel::compile(llvm::StringRef text, llvm::StringRef targetName,
   if (failed(module))
     return llvm::createStringError("cannot read kernel\n" + text);
   std::unique_ptr<NativeKernel> kernel(new NativeKernel());
-  auto selected = KernelSelector(*target).select(kernelBlock(**module));
+  auto selected = KernelSelector(target->clone()).select(kernelBlock(**module));
   if (failed(selected))
     return llvm::createStringError("no generator takes kernel\n" + text);
   kernel->selected = *selected;
   kernel->bytesOfVector = target->vectorBytes;
   CompileOptions options;
   options.cache = false;
-  auto compiled = compileKernels(kernel->selected, *target, options);
+  auto compiled = target->compile(kernel->selected, options);
   if (!compiled)
     return compiled.takeError();
   kernel->seconds = compiled->front().seconds;

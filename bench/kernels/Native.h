@@ -2,7 +2,7 @@
 #ifndef DLC_BENCH_KERNELS_NATIVE_H
 #define DLC_BENCH_KERNELS_NATIVE_H
 
-#include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/Compile/KernelSelector.h"
 #include "dlc/abi.h"
 #include <memory>
 #include <vector>

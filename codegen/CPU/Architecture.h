@@ -7,8 +7,9 @@
 #ifndef DLC_CODEGEN_CPU_ARCHITECTURE_H
 #define DLC_CODEGEN_CPU_ARCHITECTURE_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/CpuTarget.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace dlc::codegen {
 
@@ -53,8 +54,8 @@ public:
 
 /// All of them.
 llvm::ArrayRef<const Architecture *> architectures();
-/// That of this process.
-const Architecture &hostArchitecture();
+/// The one of `triple`, which is one of theirs.
+const Architecture &architectureOf(const llvm::Triple &triple);
 
 const Architecture &x86();
 const Architecture &arm();

@@ -9,7 +9,7 @@
 #ifndef DLC_CODEGEN_CPU_COSTMODEL_H
 #define DLC_CODEGEN_CPU_COSTMODEL_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/CpuTarget.h"
 
 namespace dlc::codegen {
 

@@ -1,144 +1,148 @@
-//===- CpuTarget.cpp - processors by their names ----------------------------------------------===//
-//
-// A processor is LLVM's name of it, by which costs and LLVM's tuning go, and what the code may use
-// of what it has: no more than a module's note can ask for, so that a module never needs what the
-// loader does not check.
-//
-//===------------------------------------------------------------------------------------------===//
+//===- CpuTarget.cpp - what processors offer and want -----------------------------------------===//
+#include "codegen/CPU/CpuTarget.h"
 #include "codegen/CPU/Architecture.h"
-#include "codegen/Machine/System.h"
-#include "runtime/Core/NearestName.h"
-#include "runtime/Core/Processors.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/SubtargetFeature.h"
-#include "llvm/TargetParser/Triple.h"
-#include <cstdlib>
+#include "codegen/CPU/Generators.h"
+#include "codegen/Compile/StoredRegion.h"
+#include "codegen/Machine/MachineFile.h"
+#include "dialects/DL/Facts/ConvolutionForm.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
 
+using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
-using llvm::SmallVector;
-using llvm::StringRef;
 
-llvm::ArrayRef<const Architecture *> codegen::architectures() {
-  static const Architecture *const all[] = {&x86(), &arm()};
-  return all;
+std::string CpuTarget::description() const {
+  return llvm::formatv("{0}, vectors of {1} bytes, caches of {2}, {3} and {4} KiB", cpu,
+                       vectorBytes, machine.l1Bytes >> 10, machine.l2Bytes >> 10,
+                       machine.lastCacheBytes() >> 10);
 }
 
-const Architecture &codegen::hostArchitecture() {
-  const auto host = llvm::Triple(llvm::sys::getProcessTriple()).getArch();
-  for (const Architecture *one : architectures())
-    if (llvm::Triple(one->triple()).getArch() == host)
-      return *one;
-  llvm_unreachable("dlc runs on processors that it knows");
+std::string CpuTarget::triple() const { return architecture->triple().str(); }
+
+//===------------------------------------------------------------------------------------------===//
+// Candidates
+//===------------------------------------------------------------------------------------------===//
+
+/// The machine, too, by whose cores plans are made again when code is emitted.
+std::string CpuTarget::identity() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << sourceHash() << '\0' << "llvm " LLVM_VERSION_STRING << '\0'
+                                 << cpu << '\0' << features << '\0' << vectorBytes << '\0'
+                                 << printMachine();
+  return text;
 }
 
-/// Whose processor `cpu` is, null if nobody's.
-static const Architecture *architectureOf(StringRef cpu) {
-  for (const Architecture *one : architectures())
-    if (one->knows(cpu))
-      return one;
-  return nullptr;
+std::vector<GeneratedCandidate> CpuTarget::candidates(const KernelSpec &spec) const {
+  return collectCandidates(cpuGenerators(), spec, *this);
 }
 
-static SmallVector<StringRef> sortedNames(const CpuFeatures &features) {
-  SmallVector<StringRef> names = llvm::to_vector(features.keys());
-  llvm::sort(names);
-  return names;
-}
-
-/// The code for `cpu` where only what `has` lists may be used of it.
-static llvm::Expected<CpuTarget> targetFor(const Architecture &architecture, StringRef cpu,
-                                           const CpuFeatures &has) {
-  CpuTarget target;
-  target.architecture = &architecture;
-  target.cpu = cpu.str();
-  // The name stands for all that the processor has: what is not used is switched off.
-  CpuFeatures all = architecture.featuresOf(cpu);
-  for (auto &entry : all)
-    entry.second = false;
-  const SmallVector<Architecture::Requirement> requirements = architecture.requirements();
-  for (const Architecture::Requirement &required : requirements) {
-    if (!llvm::all_of(required.names.keys(), [&](StringRef name) { return has.lookup(name); }))
-      continue;
-    target.required |= required.bit;
-    for (StringRef name : required.names.keys())
-      all[name] = true;
-  }
-  if (!(target.required & requirements.front().bit))
-    return llvm::createStringError("the processor '" + target.cpu + "' lacks " +
-                                   architecture.need() + ", which the CPU target needs");
-  architecture.setVectors(target);
-  target.machine = CpuMachine::get(cpu, target.vectorBytes);
-  llvm::SubtargetFeatures features;
-  for (StringRef name : sortedNames(all))
-    features.AddFeature(name, all.lookup(name));
-  target.features = features.getString();
-  return target;
-}
-
-/// Those that have what the CPU target needs, sorted.
-static SmallVector<StringRef> knownProcessors(const Architecture &architecture) {
-  SmallVector<StringRef> names = architecture.processors();
-  llvm::erase_if(names, [&](StringRef name) {
-    return llvm::errorToBool(
-        targetFor(architecture, name, architecture.featuresOf(name)).takeError());
+/// Leaves those that need no more workspace than `limit`, or the least. Not the loops of last
+/// resort, which need none and take a hundred times as long: a limit is there to save memory that
+/// is worth less than the time.
+void CpuTarget::keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit) const {
+  const double slowdown = 10;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const GeneratedCandidate &one : all)
+    fastest = std::min(fastest, one.candidate.cost);
+  std::optional<uint64_t> least;
+  for (const GeneratedCandidate &one : all)
+    if (one.candidate.cost <= slowdown * fastest)
+      least = std::min(least.value_or(UINT64_MAX), one.candidate.workspaceBytes);
+  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
+    return one.candidate.workspaceBytes > std::max(limit, least.value_or(0));
   });
-  llvm::sort(names);
-  return names;
 }
 
-/// LLVM's name for one of ours.
-static StringRef theirName(StringRef name) {
-  for (const Architecture *one : architectures())
-    for (const Architecture::Alias &alias : one->aliases())
-      if (alias.ours == name)
-        return alias.theirs;
-  return name;
+std::string CpuTarget::refusal(const KernelSpec &spec) const { return cpuRefusal(spec); }
+
+std::string CpuTarget::refusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm) const {
+  return convolutionRefusal(spec, algorithm, *this);
 }
 
-static llvm::Error unknownProcessor(StringRef name) {
-  SmallVector<StringRef> known = {"native"};
-  for (const Architecture *one : architectures()) {
-    for (const Architecture::Alias &alias : one->aliases())
-      known.push_back(alias.ours);
-    known.append(knownProcessors(*one));
+std::string CpuTarget::layoutRefusal(const KernelSpec &spec) const {
+  const size_t axes = dl::ConvolutionForm::get(spec.anchorOp()).geometry.axes.size();
+  if (!isForced(settings.layout) || axes == 2)
+    return "";
+  return axes == 1 ? "it has one spatial dimension" : "it has three spatial dimensions";
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Layouts and joining
+//===------------------------------------------------------------------------------------------===//
+
+/// Channels in whole lines of 16, which stand behind each other where the user wants all channels
+/// innermost; null for what is no image of such.
+static program::LayoutAttr imageLayoutOf(RankedTensorType type, ImageLayout wanted) {
+  const int64_t line = 16;
+  // With one pixel the channels stand side by side anyway.
+  if (wanted == ImageLayout::RowMajor || type.getRank() != 4 || type.getDimSize(1) % line != 0 ||
+      type.getDimSize(2) * type.getDimSize(3) == 1)
+    return {};
+  MLIRContext *context = type.getContext();
+  return wanted == ImageLayout::ChannelsLast
+             ? program::LayoutAttr::getBlockedLast(context, type.getRank(), line)
+             : program::LayoutAttr::get(context, {0, 1, 2, 3}, {1, line});
+}
+
+/// Row-major where the region's code has no use for blocks: a convolution's filters, and all that
+/// stands around an op that knows axes.
+dl::Layouts CpuTarget::wantedLayouts(dl::FusedOp region) const {
+  const SmallVector<RankedTensorType> types = storedTypes(region);
+  dl::Layouts wanted = llvm::map_to_vector(
+      types, [&](RankedTensorType type) { return imageLayoutOf(type, settings.layout); });
+  if (llvm::none_of(wanted, [](program::LayoutAttr layout) { return bool(layout); }))
+    return wanted;
+  Operation *convolution = convolutionOf(region);
+  if (!convolution) {
+    if (!StoredRegion(region, wanted).isRowMajor())
+      wanted.assign(wanted.size(), nullptr);
+    return wanted;
   }
-  const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string_view nearest = runtime::nearestName(name, candidates);
-  return llvm::createStringError("unknown CPU '" + name.str() +
-                                 (nearest.empty()
-                                      ? "', expected one of " + llvm::join(known, ", ")
-                                      : "', did you mean '" + std::string(nearest) + "'?"));
+  auto form = dl::ConvolutionForm::get(convolution);
+  for (auto [type, layout] : llvm::zip_equal(types, wanted))
+    if (type.getShape() != cast<RankedTensorType>(form.x.getType()).getShape() &&
+        type.getShape() != cast<RankedTensorType>(form.y.getType()).getShape())
+      layout = nullptr;
+  return wanted;
 }
 
-/// This machine's processor. In tests DLC_NATIVE_CPU names another that stands for it, as far as
-/// this machine has what that one has (CONTRIBUTING.md).
-static llvm::Expected<CpuTarget> nativeTarget() {
-  const Architecture &host = hostArchitecture();
-  CpuFeatures has = llvm::sys::getHostCPUFeatures();
-  const char *other = std::getenv("DLC_NATIVE_CPU");
-  if (!other) {
-    llvm::Expected<CpuTarget> target = targetFor(host, llvm::sys::getHostCPUName(), has);
-    const runtime::Processors &own = runtime::processors();
-    if (target && !own.allowed.empty())
-      readSystem(target->machine, "", own.allowed.front(), int64_t(own.cores.size()));
-    return target;
-  }
-  if (!host.knows(other))
-    return unknownProcessor(other);
-  CpuFeatures others = host.featuresOf(other);
-  for (auto &entry : has)
-    entry.second &= others.lookup(entry.first());
-  return targetFor(host, other, has);
+/// Of what a task's cache holds.
+bool CpuTarget::takesReductions(dl::AnchorOp anchor) const { return anchor.takesReductions(); }
+
+/// Of products' large results: one kernel that goes through all variables, one behind the other,
+/// does so at twice the speed of many, which is more than a gradient costs that is small.
+bool CpuTarget::takesUpdates(dl::AnchorOp anchor) const {
+  return anchor.getAnchor() == dl::Anchor::Gemm &&
+         program::storageBytes(cast<RankedTensorType>(anchor->getResult(0).getType())) >=
+             machine.lastCacheBytes();
 }
 
-llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
-  if (name == "native")
-    return nativeTarget();
-  StringRef cpu = theirName(name);
-  const Architecture *architecture = architectureOf(cpu);
-  if (!architecture)
-    return unknownProcessor(name);
-  return targetFor(*architecture, cpu, architecture->featuresOf(cpu));
+/// Convolutions and poolings read each element many times, and their kernels know one layout of all
+/// images.
+bool CpuTarget::convertsItself(dl::FusedOp region) const {
+  return llvm::none_of(region.getBody().front(), [](Operation &op) {
+    auto anchor = dyn_cast<dl::AnchorOp>(op);
+    return anchor && (anchor.getAnchor() == dl::Anchor::Convolution ||
+                      anchor.getAnchor() == dl::Anchor::Window ||
+                      anchor.getAnchor() == dl::Anchor::SlidingSum);
+  });
+}
+
+//===------------------------------------------------------------------------------------------===//
+// The machine
+//===------------------------------------------------------------------------------------------===//
+
+llvm::Error CpuTarget::readMachine(const std::string &path) {
+  llvm::Expected<CpuMachine> read = readCpuMachine(path, vectorBytes);
+  if (!read)
+    return read.takeError();
+  machine = std::move(*read);
+  return llvm::Error::success();
+}
+
+std::string CpuTarget::printMachine() const { return codegen::printMachine(machine); }
+
+std::string CpuTarget::assumedMachine() const {
+  return machine.name == cpu ? "" : machine.name + " of " + machine.summary(vectorBytes);
 }

@@ -7,7 +7,7 @@
 #ifndef DLC_CODEGEN_CPU_ELEMENT_H
 #define DLC_CODEGEN_CPU_ELEMENT_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/CpuTarget.h"
 
 namespace dlc::codegen {
 

@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_CPU_GENERATORS_H
 #define DLC_CODEGEN_CPU_GENERATORS_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/CpuTarget.h"
 
 namespace dlc::codegen {
 

@@ -7,6 +7,7 @@
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace dlc;

@@ -1,9 +1,18 @@
-//===- CudaTarget.cpp - the GPUs that a user names --------------------------------------------===//
-#include "codegen/Kernel/KernelGenerator.h"
-#include "llvm/ADT/STLExtras.h"
+//===- CudaTarget.cpp - what GPUs are called, offer and want ----------------------------------===//
+#include "codegen/CUDA/CudaTarget.h"
+#include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/Nvrtc.h"
+#include "codegen/Compile/StoredRegion.h"
+#include "codegen/Machine/MachineFile.h"
 #include "llvm/ADT/StringExtras.h"
 
+using namespace mlir;
+using namespace dlc;
 using namespace dlc::codegen;
+
+//===------------------------------------------------------------------------------------------===//
+// Names
+//===------------------------------------------------------------------------------------------===//
 
 /// The oldest that NVRTC 13 knows and cuda-map's quads are good for, and those since.
 static constexpr unsigned known[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
@@ -27,4 +36,136 @@ llvm::Expected<CudaTarget> CudaTarget::get(llvm::StringRef names) {
   }
   llvm::sort(target.architectures);
   return target;
+}
+
+std::string CudaTarget::name() const {
+  std::string names;
+  for (unsigned architecture : architectures)
+    names += (names.empty() ? "sm_" : ",sm_") + std::to_string(architecture);
+  if (simt)
+    names += names.empty() ? "simt" : ",simt";
+  return "cuda:" + names;
+}
+
+std::string CudaTarget::description() const {
+  return name() + (math() == DLC_MATH_TF32 ? ", TF32" : "");
+}
+
+/// For the flags of native code see codegen/CUDA/Simt.cpp.
+ModuleNeeds CudaTarget::needs() const {
+  ModuleNeeds needs;
+  if (!architectures.empty())
+    needs.targets |= 1u << DLC_TARGET_CUDA;
+  if (simt)
+    needs = {needs.targets | 1u << DLC_TARGET_SIMT, DLC_CPU_AVX2_FMA, "x86-64-v3"};
+  return needs;
+}
+
+/// Versions of what makes the code, and whether libraries round.
+void CudaTarget::describe(llvm::json::Object &report) const {
+  report["math"] = math() == DLC_MATH_TF32 ? "tf32" : "strict";
+  if (architectures.empty())
+    return;
+  if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
+    report["nvrtc"] = (*nvrtc)->version();
+  else
+    llvm::consumeError(nvrtc.takeError());
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Candidates
+//===------------------------------------------------------------------------------------------===//
+
+bool CudaTarget::hasAlgorithm(ConvolutionAlgorithm algorithm) const {
+  return algorithm != ConvolutionAlgorithm::Heuristic && algorithm != ConvolutionAlgorithm::Direct;
+}
+
+std::vector<GeneratedCandidate> CudaTarget::candidates(const KernelSpec &spec) const {
+  return collectCandidates(cudaGenerators(), spec, *this);
+}
+
+/// Calls of cuDNN keep to the limit themselves: takes out algorithms of ours that need more.
+void CudaTarget::keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit) const {
+  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
+    return one.candidate.algorithm && one.candidate.workspaceBytes > limit;
+  });
+}
+
+/// For those who name whose convolutions they want: takes out our own that have algorithms, if
+/// something else runs the convolution that is not slow.
+void CudaTarget::keepProvider(std::vector<GeneratedCandidate> &all) const {
+  if (settings.convolutions == Provider::Faster)
+    return;
+  if (llvm::any_of(all, [](const GeneratedCandidate &one) {
+        return !one.candidate.algorithm && !one.candidate.isSlow;
+      }))
+    llvm::erase_if(all, [](const GeneratedCandidate &one) { return one.candidate.algorithm; });
+}
+
+std::string CudaTarget::refusal(const KernelSpec &spec) const { return cudaRefusal(spec); }
+
+std::string CudaTarget::refusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm) const {
+  return hasAlgorithm(algorithm) ? cudaAlgorithmRefusal(spec, algorithm, *this)
+                                 : "CUDA has algorithms of its own";
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Layouts and joining
+//===------------------------------------------------------------------------------------------===//
+
+bool CudaTarget::wantsChannelsLast(Type element) const {
+  return settings.convolutions != Provider::Own &&
+         (element.isBF16() || element.isF16() || (element.isF32() && settings.math == Math::TF32));
+}
+
+/// Channels innermost, where convolutions of numbers that the region has, in memory or on the way,
+/// want them so: then all of its images do.
+dl::Layouts CudaTarget::wantedLayouts(dl::FusedOp region) const {
+  auto wants = [&](Value value) {
+    return wantsChannelsLast(getElementTypeOrSelf(value.getType()));
+  };
+  Block &body = region.getBody().front();
+  const bool channelsLast =
+      llvm::any_of(body.getArguments(), wants) ||
+      llvm::any_of(body, [&](Operation &op) { return llvm::any_of(op.getResults(), wants); });
+  return llvm::map_to_vector(storedTypes(region), [&](RankedTensorType type) {
+    const int64_t rank = type.getRank();
+    return rank >= 3 && channelsLast ? program::LayoutAttr::getChannelsLast(type.getContext(), rank)
+                                     : program::LayoutAttr();
+  });
+}
+
+bool CudaTarget::readsStored(dl::AnchorOp anchor) const {
+  return libraryReadsStored(anchor, *this);
+}
+
+/// Of what a thread has in registers, there in f32.
+bool CudaTarget::takesReductions(dl::AnchorOp anchor) const {
+  return anchor.takesReductions() && getElementTypeOrSelf(anchor->getResult(0)).isF32();
+}
+
+/// Reads element by element.
+bool CudaTarget::convertsItself(dl::FusedOp) const { return true; }
+
+std::optional<double> CudaTarget::conversionSeconds(uint64_t bytes) const {
+  return machine.kernelSeconds(2.0 * double(bytes), 0, 1);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// The machine
+//===------------------------------------------------------------------------------------------===//
+
+llvm::Error CudaTarget::readMachine(const std::string &path) {
+  llvm::Expected<GpuMachine> read = readGpuMachine(path);
+  if (!read)
+    return read.takeError();
+  machine = std::move(*read);
+  return llvm::Error::success();
+}
+
+std::string CudaTarget::printMachine() const { return codegen::printMachine(machine); }
+
+/// A GPU has room for small kernels beside each other, if memory has.
+exec::ScheduleStreamsOptions CudaTarget::streams() const {
+  return {2, machine.launchSeconds, 1 / machine.memoryBytesPerSecond};
 }

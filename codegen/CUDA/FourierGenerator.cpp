@@ -33,7 +33,7 @@ private:
   std::string geometryRefusal(const dl::ConvolutionForm &form,
                               const CudaTarget &target) const override {
     std::string refusal = fourierRefusal(form.geometry.threeAxes(), form.geometry.groups);
-    return refusal.empty() && target.strict ? spreadsRefusal.str() : refusal;
+    return refusal.empty() && target.isStrict() ? spreadsRefusal.str() : refusal;
   }
   bool dividesK() const override { return false; }
   SmallVector<TileNumbers> tiles(const dl::ConvolutionForm &form,

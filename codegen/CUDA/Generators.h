@@ -2,6 +2,7 @@
 #ifndef DLC_CODEGEN_CUDA_GENERATORS_H
 #define DLC_CODEGEN_CUDA_GENERATORS_H
 
+#include "codegen/CUDA/CudaTarget.h"
 #include "codegen/CUDA/KernelText.h"
 
 namespace dlc::codegen {
@@ -39,8 +40,8 @@ std::string cudaRefusal(const KernelSpec &spec);
 /// convolution reads is brought into the library's order anyway, and computed on that way.
 bool libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target);
 
-/// Why an algorithm that cudaHasAlgorithm knows is not offered for the spec, a convolution, within
-/// any workspace.
+/// Why an algorithm that CudaTarget::hasAlgorithm knows is not offered for the spec, a convolution,
+/// within any workspace.
 std::string cudaAlgorithmRefusal(const KernelSpec &spec, ConvolutionAlgorithm algorithm,
                                  const CudaTarget &target);
 

@@ -17,6 +17,7 @@
 #ifndef DLC_CODEGEN_CUDA_KERNELTEXT_H
 #define DLC_CODEGEN_CUDA_KERNELTEXT_H
 
+#include "codegen/CUDA/CudaText.h"
 #include "codegen/CUDA/DeviceFunction.h"
 #include "codegen/Kernel/KernelGenerator.h"
 

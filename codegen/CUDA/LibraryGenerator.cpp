@@ -248,8 +248,8 @@ std::optional<CallType> CallType::get(Type element, dlc_math math) {
 }
 
 bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) {
-  return anchor.getAnchor() == Anchor::Gemm && target.gemm == Provider::Library &&
-         CallType::get(getElementTypeOrSelf(anchor->getResult(0)), target.math) &&
+  return anchor.getAnchor() == Anchor::Gemm && target.settings.products == Provider::Library &&
+         CallType::get(getElementTypeOrSelf(anchor->getResult(0)), target.math()) &&
          anchor.getFlops() != 0;
 }
 
@@ -270,13 +270,13 @@ LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool 
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,
                                                 dl::MatmulOp op) {
   ProductSizes s(op);
-  const CallType type = *CallType::get(getElementTypeOrSelf(op.getC()), target.math);
+  const CallType type = *CallType::get(getElementTypeOrSelf(op.getC()), target.math());
   std::optional<unsigned> a = plainOperand(spec, op.getA()), b = plainOperand(spec, op.getB());
   if (!a || !b || s.batch * s.m * s.n * s.k == 0)
     return std::nullopt;
   WorkspacePlan workspace(spec);
   LibraryCall library = productCall({s.batch, s.m, s.n, s.k}, op.getTransposeA(),
-                                    op.getTransposeB(), type, target.workspaceLimit);
+                                    op.getTransposeB(), type, target.settings.workspaceLimit);
   std::optional<Epilogue> epilogue;
   auto isRowMajor = [](RankedTensorType type) {
     return program::PhysicalLayout::get(type).rowMajor;
@@ -472,7 +472,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
   library.call.math = type.math;
   library.call.dtype = type.dtype;
   dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
-  const uint64_t limit = target.workspaceLimit.value_or(convolutionWorkspace);
+  const uint64_t limit = target.settings.workspaceLimit.value_or(convolutionWorkspace);
   library.call.workspace_bytes = wish ? wish.getWorkspace().value_or(limit) : limit;
   Candidate candidate;
   candidate.schedule =
@@ -481,8 +481,8 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
     library.call.epilogue = epilogue->bits;
   // cuDNN does not say when it reads the addend.
   candidate.inPlace = !epilogue || !(epilogue->bits & DLC_EPILOGUE_ADD);
-  if (target.chooseEngine) {
-    std::optional<LibraryEngine> engine = target.chooseEngine(library.call);
+  if (target.settings.chooseEngine) {
+    std::optional<LibraryEngine> engine = target.settings.chooseEngine(library.call);
     if (!engine)
       return std::nullopt;
     library.engine = std::move(engine->numbers);
@@ -537,7 +537,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
 static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
                                                     const CudaTarget &target) {
   const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
-  const std::optional<CallType> type = CallType::get(element, target.math);
+  const std::optional<CallType> type = CallType::get(element, target.math());
   if (!type)
     return std::nullopt;
   ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast(element), type->multiple());
@@ -748,7 +748,7 @@ SmallVector<Candidate> LibraryGenerator::schedules(const KernelSpec &spec,
   auto matmul = dyn_cast_or_null<dl::MatmulOp>(spec.anchorOp());
   if (matmul && libraryReadsStored(matmul, target))
     candidate = scheduleProduct(spec, target, matmul);
-  else if (spec.anchor() == Anchor::Convolution && target.convolution != Provider::Own)
+  else if (spec.anchor() == Anchor::Convolution && target.settings.convolutions != Provider::Own)
     candidate = scheduleConvolution(spec, target);
   if (!candidate)
     return {};

@@ -162,28 +162,3 @@ Nvrtc::compile(StringRef text, unsigned architecture, llvm::ArrayRef<std::string
     return fail("NVRTC " + version() + " does not say how many registers the kernel uses");
   return std::pair(std::move(cubin), std::move(ptx));
 }
-
-//===------------------------------------------------------------------------------------------===//
-// In the cache
-//===------------------------------------------------------------------------------------------===//
-
-std::string KernelImage::serialise() const {
-  std::string text = llvm::formatv("{0} {1}", unsigned(kind), architecture);
-  for (const FunctionFigures &f : figures)
-    text += llvm::formatv(" {0} {1} {2}", f.registers, f.spillBytes, f.sharedBytes);
-  return text + "\n" + bytes;
-}
-
-std::optional<KernelImage> KernelImage::deserialise(StringRef text) {
-  auto [line, bytes] = text.split('\n');
-  llvm::SmallVector<uint32_t> numbers;
-  for (StringRef word : llvm::split(line, ' '))
-    if (word.getAsInteger(10, numbers.emplace_back()))
-      return std::nullopt;
-  if (numbers.size() < 2 || numbers.size() % 3 != 2)
-    return std::nullopt;
-  KernelImage image{dlc_image_kind(numbers[0]), numbers[1], bytes.str(), {}};
-  for (size_t i = 2; i < numbers.size(); i += 3)
-    image.figures.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
-  return image;
-}

@@ -7,30 +7,9 @@
 #ifndef DLC_CODEGEN_CUDA_NVRTC_H
 #define DLC_CODEGEN_CUDA_NVRTC_H
 
-#include "dlc/abi.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/Error.h"
-#include <string>
-#include <vector>
+#include "codegen/Compile/CompiledKernel.h"
 
 namespace dlc::codegen {
-
-/// What a function of an image needs.
-struct FunctionFigures {
-  uint32_t registers = 0, spillBytes = 0, sharedBytes = 0;
-};
-
-/// Code of one kernel for one architecture.
-struct KernelImage {
-  dlc_image_kind kind = DLC_IMAGE_CUBIN;
-  unsigned architecture = 0; ///< 80 for sm_80
-  std::string bytes;
-  std::vector<FunctionFigures> figures; ///< of each phase; cubins only
-
-  /// As the cache keeps it.
-  std::string serialise() const;
-  static std::optional<KernelImage> deserialise(llvm::StringRef text);
-};
 
 class Nvrtc {
 public:

@@ -3,6 +3,7 @@
 #define DLC_CODEGEN_CUDA_PRODUCTTILES_H
 
 #include "codegen/CUDA/KernelText.h"
+#include "codegen/Machine/Machine.h"
 
 namespace dlc::codegen {
 

@@ -1,5 +1,6 @@
 //===- Sources.cpp - see Sources.h ------------------------------------------------------------===//
 #include "codegen/CUDA/Sources.h"
+#include "codegen/CUDA/CudaText.h"
 
 using namespace dlc::codegen;
 using llvm::StringRef;

@@ -197,7 +197,7 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
   const dlc_math math = productMath(target);
   // Of what the kernel may have, it gets what its operands leave.
   dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
-  std::optional<uint64_t> limit = target.workspaceLimit;
+  std::optional<uint64_t> limit = target.settings.workspaceLimit;
   if (wish && wish.getWorkspace())
     limit = *wish.getWorkspace();
   if (limit)
@@ -242,7 +242,7 @@ SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
     Candidate own = scheduleOwn(spec, tiled, target.machine);
     if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger(), more))
       all.push_back(std::move(own));
-    if (target.gemm != Provider::Library)
+    if (target.settings.products != Provider::Library)
       continue;
     const int64_t parts = partsOfK(tiled, target.machine);
     const TiledConvolution divided(form, numbers, parts);

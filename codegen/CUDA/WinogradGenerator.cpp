@@ -63,7 +63,7 @@ std::string WinogradGenerator::geometryRefusal(const dl::ConvolutionForm &form,
                                                const CudaTarget &target) const {
   const dl::ConvolutionGeometry &g = form.geometry;
   std::string refusal = winogradRefusal(g.threeAxes(), g.groups);
-  if (refusal.empty() && target.strict)
+  if (refusal.empty() && target.isStrict())
     refusal = strictRefusal(g.threeAxes(), 2, form.direction == Direction::BackwardFilter);
   return refusal;
 }
@@ -87,7 +87,7 @@ SmallVector<TileNumbers> WinogradGenerator::tiles(const dl::ConvolutionForm &for
   SmallVector<TileNumbers> all;
   for (int64_t outputs : {2, 4}) {
     auto along = [&](unsigned axis) { return axes[axis].kernel == 1 ? 1 : outputs; };
-    if (!target.strict ||
+    if (!target.isStrict() ||
         strictRefusal(axes, outputs, form.direction == Direction::BackwardFilter).empty())
       all.push_back(numbersOf(form, along(1), along(2)));
   }

@@ -7,7 +7,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Link.h"
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/Compile/KernelCache.h"
 #include "codegen/Kernel/Status.h"
 #include "dlc/abi.h"
 #include "lld/Common/Driver.h"

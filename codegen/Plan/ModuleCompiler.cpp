@@ -34,11 +34,7 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelecto
   if (failed(kernels))
     return failure();
   PassManager plan(module.getContext());
-  // On the CPU the pool runs one launch at a time on all cores: a second stream would only add
-  // events. A GPU has room for small kernels beside each other, if memory has.
-  exec::ScheduleStreamsOptions streams;
-  if (auto *cuda = std::get_if<CudaTarget>(&selector.target()))
-    streams = {2, cuda->machine.launchSeconds, 1 / cuda->machine.memoryBytesPerSecond};
+  const exec::ScheduleStreamsOptions streams = selector.target().streams();
   addPlanPasses(plan, options, streams);
   if (failed(plan.run(module)))
     return failure();
@@ -107,16 +103,16 @@ static dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
   };
 }
 
-static std::shared_ptr<KernelSelector> openSelector(const Target &target,
+static std::shared_ptr<KernelSelector> openSelector(std::shared_ptr<const Target> target,
                                                     const PinnedChoices &pinned,
                                                     DLPipelineOptions &options, unsigned threads) {
-  auto selector = std::make_shared<KernelSelector>(target, pinned);
+  auto selector = std::make_shared<KernelSelector>(std::move(target), pinned);
   options.candidates = createCandidateSource(selector, threads);
   options.memoryPlanner = createMemoryPlanner(selector, options);
   return selector;
 }
 
-Selectors openSelectors(const Target &target, const PinnedChoices &pinned,
+Selectors openSelectors(const std::shared_ptr<const Target> &target, const PinnedChoices &pinned,
                         DLPipelineOptions &options, unsigned threads) {
   Selectors selectors;
   selectors.used = openSelector(target, pinned, options, threads);
@@ -138,21 +134,20 @@ std::vector<const KernelOffer *> Selectors::offers() const {
 llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKernel> kernels,
                                           KernelSelector &selector, const CompileOptions &options) {
   const Target &target = selector.target();
-  // What a CUDA plan holds is known when its kernels are compiled.
-  llvm::Expected<std::vector<CompiledKernel>> compiled = compileKernels(kernels, target, options);
+  // What a plan with images holds is known when its kernels are compiled.
+  llvm::Expected<std::vector<CompiledKernel>> compiled = target.compile(kernels, options);
   if (!compiled)
     return compiled.takeError();
-  auto *cuda = std::get_if<CudaTarget>(&target);
-  llvm::Expected<std::vector<std::string>> simt = std::vector<std::string>();
-  if (cuda && cuda->simt && !(simt = compileSimt(kernels, options)))
-    return simt.takeError();
+  llvm::Expected<std::vector<std::string>> beside = target.compileBeside(kernels, options);
+  if (!beside)
+    return beside.takeError();
   std::string report = llvm::formatv("{0}", buildReport(module, selector, kernels, *compiled)),
               message;
-  CudaCode code{cuda && cuda->simt, kernels, *compiled};
+  const DeviceCode code{target, kernels, *compiled};
   FailureOr<PlanBlob> plan = [&] {
     ScopedDiagnosticHandler handler(module.getContext(),
                                     [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
-    return writePlan(module, report, cuda ? &code : nullptr);
+    return writePlan(module, report, target.hasImages() ? &code : nullptr);
   }();
   if (failed(plan))
     return llvm::createStringError(message);
@@ -165,7 +160,7 @@ llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKern
     for (auto [i, object] : llvm::enumerate(kernel.objects))
       if (i == 0 || routines.insert(object).second)
         objects.push_back(object);
-  llvm::append_range(objects, *simt);
+  llvm::append_range(objects, *beside);
   return linkModule(objects);
 }
 

@@ -28,7 +28,7 @@ struct Selectors {
 
 /// Selectors for a target, which the passes of `options` ask from now on, about expected regions on
 /// `threads` threads; 0: one a core.
-Selectors openSelectors(const Target &target, const PinnedChoices &pinned,
+Selectors openSelectors(const std::shared_ptr<const Target> &target, const PinnedChoices &pinned,
                         DLPipelineOptions &options, unsigned threads = 0);
 
 /// Turns `module` into exec. The result lists its kernels in their order in the module.

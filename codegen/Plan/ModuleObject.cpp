@@ -12,7 +12,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/ModuleObject.h"
 #include "codegen/CPU/Architecture.h"
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/Compile/KernelCache.h"
 #include "dlc/abi.h"
 #include "dlc/version.h"
 #include "llvm/IR/IRBuilder.h"
@@ -107,33 +107,15 @@ private:
 
 } // namespace
 
-/// What must be there for the module to run.
-static void describeTarget(dlc_note &note, const codegen::Target &target) {
-  std::string cpuName;
-  if (auto *cpu = std::get_if<CpuTarget>(&target)) {
-    note.targets = 1u << DLC_TARGET_CPU;
-    note.cpu_features = cpu->required;
-    cpuName = cpu->cpu;
-  } else {
-    const CudaTarget &cuda = std::get<CudaTarget>(target);
-    if (!cuda.architectures.empty())
-      note.targets |= 1u << DLC_TARGET_CUDA;
-    // See the flags in codegen/CUDA/Simt.cpp.
-    if (cuda.simt) {
-      note.targets |= 1u << DLC_TARGET_SIMT;
-      note.cpu_features = DLC_CPU_AVX2_FMA;
-      cpuName = "x86-64-v3";
-    }
-  }
-  std::strncpy(note.cpu_name, cpuName.c_str(), sizeof(note.cpu_name) - 1);
-}
-
 static dlc_note describe(const PlanBlob &plan, const codegen::Target &target) {
   dlc_note note = {};
   note.magic = DLC_NOTE_MAGIC;
   note.size = sizeof(dlc_note);
   note.abi_version = DLC_ABI_VERSION;
-  describeTarget(note, target);
+  const ModuleNeeds needs = target.needs();
+  note.targets = needs.targets;
+  note.cpu_features = needs.cpuFeatures;
+  std::strncpy(note.cpu_name, needs.cpu.c_str(), sizeof(note.cpu_name) - 1);
   note.plan_size = plan.bytes.size();
   llvm::copy(hashText(plan.bytes), note.graph_hash);
   std::strncpy(note.compiler, "dlc " DLC_VERSION, sizeof(note.compiler) - 1);
@@ -144,10 +126,9 @@ Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Tar
   LLVMContext context;
   ModuleBuilder builder(context);
   builder.build(plan, describe(plan, target));
-  auto *cpu = std::get_if<CpuTarget>(&target);
-  const Architecture &architecture = cpu ? *cpu->architecture : hostArchitecture();
+  const Triple triple(target.triple());
+  const Architecture &architecture = architectureOf(triple);
   architecture.registerBackend();
-  Triple triple(architecture.triple());
   std::string error;
   const llvm::Target *backend = TargetRegistry::lookupTarget(triple, error);
   if (!backend)

@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_PLAN_MODULEOBJECT_H
 #define DLC_CODEGEN_PLAN_MODULEOBJECT_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/Compile/Target.h"
 #include "codegen/Plan/PlanWriter.h"
 
 namespace dlc::codegen {

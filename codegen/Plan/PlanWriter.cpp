@@ -1,6 +1,5 @@
 //===- PlanWriter.cpp - exec programs as the plan's blob --------------------------------------===//
 #include "codegen/Plan/PlanWriter.h"
-#include "codegen/CUDA/Simt.h"
 #include "codegen/Plan/Tables.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
@@ -19,8 +18,8 @@ namespace {
 
 class PlanWriter {
 public:
-  PlanWriter(ModuleOp module, StringRef report, const CudaCode *cuda)
-      : module(module), report(report), cuda(cuda) {}
+  PlanWriter(ModuleOp module, StringRef report, const DeviceCode *device)
+      : module(module), report(report), device(device) {}
   FailureOr<PlanBlob> write();
 
 private:
@@ -64,7 +63,7 @@ private:
 
   ModuleOp module;
   StringRef report;
-  const CudaCode *cuda;
+  const DeviceCode *device;
   Tables tables;
   std::vector<std::string> functions;
   llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol
@@ -162,19 +161,19 @@ LogicalResult PlanWriter::addVariables() {
 
 /// The native code of a phase, if the module has it.
 void PlanWriter::addFunction(dlc_kernel &row, StringRef function) {
-  row.target = cuda ? DLC_TARGET_CUDA : DLC_TARGET_CPU;
+  row.target = device ? DLC_TARGET_CUDA : DLC_TARGET_CPU;
   row.function = DLC_NONE;
-  if (cuda && !cuda->simt)
+  if (device && !device->target.needs().has(DLC_TARGET_SIMT))
     return;
   row.function = functions.size();
-  functions.push_back(cuda ? simtSymbol(function) : function.str());
+  functions.push_back(device ? device->target.symbolBeside(function) : function.str());
 }
 
 /// All phases of a kernel are in each of its images; what they need of a GPU differs.
 void PlanWriter::addImages(dlc_kernel &row, KernelCode code) {
   auto [kernel, launch] = code;
-  const CompiledKernel &compiled = cuda->compiled[kernel];
-  const SelectedKernel &selected = cuda->kernels[kernel];
+  const CompiledKernel &compiled = device->compiled[kernel];
+  const SelectedKernel &selected = device->kernels[kernel];
   row.threads = selected.candidate.phases[selected.launches()[launch]].threads;
   row.images = {static_cast<uint32_t>(tables.images.size()),
                 static_cast<uint32_t>(compiled.images.size())};
@@ -198,9 +197,9 @@ void PlanWriter::addImages(dlc_kernel &row, KernelCode code) {
 
 /// The library call that a phase is, or null.
 const LibraryCall *PlanWriter::callOf(size_t kernel, unsigned phase) const {
-  if (!cuda || !cuda->kernels[kernel].candidate.phases[phase].call)
+  if (!device || !device->kernels[kernel].candidate.phases[phase].call)
     return nullptr;
-  return &*cuda->kernels[kernel].candidate.phases[phase].call;
+  return &*device->kernels[kernel].candidate.phases[phase].call;
 }
 
 /// Adds a launch of a kernel that takes so many buffers; its number in the table.
@@ -212,7 +211,7 @@ uint32_t PlanWriter::addKernel(StringRef function, uint64_t scratch, size_t buff
   row.scratch_bytes = scratch;
   row.arguments = buffers;
   llvm::copy(key, row.key);
-  if (cuda)
+  if (device)
     addImages(row, code);
   tables.kernels.push_back(row);
   return tables.kernels.size() - 1;
@@ -229,15 +228,15 @@ uint32_t PlanWriter::addCall(const LibraryCall &call) {
 
 /// The launches of the kernel that runs where a library refuses the call of kernel `number`.
 void PlanWriter::addAlternative(size_t number, size_t buffers, SmallVectorImpl<PhaseRow> &rows) {
-  if (!cuda || !cuda->kernels[number].alternative)
+  if (!device || !device->kernels[number].alternative)
     return;
   uint32_t call = llvm::find_if(rows, [](const PhaseRow &row) { return row.library; })->number;
   for (PhaseRow &row : rows) {
     row.condition = DLC_IF_ACCEPTED;
     row.call = call;
   }
-  size_t other = *cuda->kernels[number].alternative;
-  const SelectedKernel &selected = cuda->kernels[other];
+  size_t other = *device->kernels[number].alternative;
+  const SelectedKernel &selected = device->kernels[other];
   SmallVector<PhaseRow> others;
   for (auto [i, phase] : llvm::enumerate(selected.candidate.phases)) {
     uint32_t row = addKernel(selected.symbols[i], phase.scratchBytes, buffers, selected.key,
@@ -546,8 +545,8 @@ FailureOr<PlanBlob> PlanWriter::write() {
 
 } // namespace
 
-FailureOr<PlanBlob> writePlan(ModuleOp module, StringRef report, const CudaCode *cuda) {
-  return PlanWriter(module, report, cuda).write();
+FailureOr<PlanBlob> writePlan(ModuleOp module, StringRef report, const DeviceCode *device) {
+  return PlanWriter(module, report, device).write();
 }
 
 } // namespace dlc::codegen

@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_PLAN_PLANWRITER_H
 #define DLC_CODEGEN_PLAN_PLANWRITER_H
 
-#include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/Compile/Target.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -17,18 +17,19 @@ struct PlanBlob {
       functions; ///< kernel functions by dlc_kernel.function: symbols for the linker
 };
 
-/// What a CUDA plan holds beside the program: what selectKernels found, and what became of it.
-struct CudaCode {
-  bool simt = false; ///< the module has them as native functions too
+/// What the plan of a target with images holds beside the program: what selectKernels found, and
+/// what became of it.
+struct DeviceCode {
+  const Target &target;
   llvm::ArrayRef<SelectedKernel> kernels;
   llvm::ArrayRef<CompiledKernel> compiled;
 };
 
 /// Writes the tables of runtime/include/dlc/abi.h from a module after exec-verify. Equal modules
 /// give equal bytes. `report` is the compile report as JSON. Fails at a kernel without phases and
-/// at a type that the tables cannot hold. `cuda`: null for the CPU.
+/// at a type that the tables cannot hold. `device`: null without images.
 mlir::FailureOr<PlanBlob> writePlan(mlir::ModuleOp module, llvm::StringRef report,
-                                    const CudaCode *cuda = nullptr);
+                                    const DeviceCode *device = nullptr);
 
 } // namespace dlc::codegen
 

@@ -1,6 +1,5 @@
 //===- Report.cpp - what a compiled model costs -----------------------------------------------===//
 #include "codegen/Plan/Report.h"
-#include "codegen/CUDA/Nvrtc.h"
 #include "codegen/Plan/MemoryPasses.h"
 #include "codegen/Plan/Quantities.h"
 #include "codegen/Plan/Shortfalls.h"
@@ -213,7 +212,7 @@ static json::Array sumByLayer(const json::Array &rows) {
 static json::Array buildPasses(exec::ProgramOp program, const SymbolTable &symbols,
                                const Target &target) {
   json::Array rows;
-  for (const MemoryPasses &passes : countMemoryPasses(program, symbols, mostRowBytes(target)))
+  for (const MemoryPasses &passes : countMemoryPasses(program, symbols, target.mostRowBytes()))
     rows.push_back(json::Object{{"layer", passes.layer},
                                 {"stage", passes.stage},
                                 {"records", passes.records},
@@ -463,27 +462,18 @@ static json::Array buildSlowKernels(ModuleOp module, KernelSelector &selector,
   return rows;
 }
 
-static StringRef mathName(dlc_math math) { return math == DLC_MATH_TF32 ? "tf32" : "strict"; }
-
 json::Value buildReport(ModuleOp module, KernelSelector &selector,
                         ArrayRef<SelectedKernel> selected, ArrayRef<CompiledKernel> compiled) {
   const Target &target = selector.target();
   json::Object report = ReportBuilder(module, target).build();
-  report["target"] = targetName(target);
+  report["target"] = target.name();
   if (json::Array fallbacks = buildFallbacks(module, selector); !fallbacks.empty())
     report["fallbacks"] = std::move(fallbacks);
   if (json::Array slow = buildSlowKernels(module, selector, selected); !slow.empty())
     report["slow"] = std::move(slow);
-  if (auto *cuda = std::get_if<CudaTarget>(&target)) {
-    report["math"] = mathName(cuda->math);
+  target.describe(report);
+  if (target.hasImages())
     report["code"] = buildCode(selected.take_front(compiled.size()), compiled);
-    if (!cuda->architectures.empty()) {
-      if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
-        report["nvrtc"] = (*nvrtc)->version();
-      else
-        llvm::consumeError(nvrtc.takeError());
-    }
-  }
   return report;
 }
 

@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_PLAN_REPORT_H
 #define DLC_CODEGEN_PLAN_REPORT_H
 
-#include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/Compile/KernelSelector.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

@@ -6,6 +6,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/SelectKernels.h"
+#include "codegen/Targets.h"
 
 using namespace mlir;
 
@@ -92,7 +93,7 @@ struct SelectSchedules : PassWrapper<SelectSchedules, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
-    llvm::Expected<Target> parsed = getTarget(target);
+    auto parsed = getTarget(target);
     if (!parsed) {
       getOperation().emitError() << llvm::toString(parsed.takeError());
       return signalPassFailure();

@@ -1,7 +1,5 @@
 //===- Shortfalls.cpp - see Shortfalls.h ------------------------------------------------------===//
 #include "codegen/Plan/Shortfalls.h"
-#include "codegen/CPU/Generators.h"
-#include "codegen/CUDA/Generators.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/MapVector.h"
@@ -38,24 +36,11 @@ static const GeneratedCandidate *findChosen(exec::KernelOp kernel, const KernelO
 /// Why a convolution has not the algorithm that it is wanted to have; empty if it has.
 static std::string algorithmRefusal(const KernelSpec &spec, ConvolutionAlgorithm wanted,
                                     const KernelOffer &offer, const Target &target) {
-  auto *cuda = std::get_if<CudaTarget>(&target);
-  if (cuda && !cudaHasAlgorithm(wanted))
-    return "CUDA has algorithms of its own";
   if (offer.lacksWorkspace)
     return "it needs more workspace than it may have";
   if (offer.candidates.front().candidate.algorithm == wanted)
     return "";
-  return cuda ? cudaAlgorithmRefusal(spec, wanted, *cuda)
-              : convolutionRefusal(spec, wanted, std::get<CpuTarget>(target));
-}
-
-/// Why a convolution has not the layout of images that the user forces; empty if there is none, or
-/// it may.
-static StringRef layoutRefusal(const KernelSpec &spec, const CpuTarget &target) {
-  const size_t axes = dl::ConvolutionForm::get(spec.anchorOp()).geometry.axes.size();
-  if (!isForced(target.layout) || axes == 2)
-    return "";
-  return axes == 1 ? "it has one spatial dimension" : "it has three spatial dimensions";
+  return target.refusal(spec, wanted);
 }
 
 /// An algorithm, or the generator of what is none.
@@ -81,10 +66,10 @@ std::vector<Fallback> findFallbacks(ModuleOp module, KernelSelector &selector) {
         all.push_back({kernel, dl::stringifyConvolutionAlgorithm(wanted).str(),
                        describeCode(findChosen(kernel, offer)), refusal});
     }
-    auto *cpu = std::get_if<CpuTarget>(&target);
-    if (StringRef refusal = cpu ? layoutRefusal(*spec, *cpu) : ""; !refusal.empty())
-      all.push_back({kernel, cpu->layout == ImageLayout::Blocks ? "nchw16c" : "channels-last",
-                     "row-major", refusal.str()});
+    if (std::string refusal = target.layoutRefusal(*spec); !refusal.empty())
+      all.push_back({kernel,
+                     target.settings.layout == ImageLayout::Blocks ? "nchw16c" : "channels-last",
+                     "row-major", refusal});
   }
   return all;
 }

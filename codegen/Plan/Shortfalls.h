@@ -8,7 +8,7 @@
 #ifndef DLC_CODEGEN_PLAN_SHORTFALLS_H
 #define DLC_CODEGEN_PLAN_SHORTFALLS_H
 
-#include "codegen/Kernel/KernelSelector.h"
+#include "codegen/Compile/KernelSelector.h"
 #include "dialects/Exec/Exec.h"
 
 namespace dlc::codegen {

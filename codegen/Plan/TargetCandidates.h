@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
 #define DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
 
-#include "codegen/Kernel/KernelSelector.h"
+#include "codegen/Compile/KernelSelector.h"
 #include "passes/DL/CandidateSource.h"
 
 namespace dlc::codegen {

@@ -1,6 +1,6 @@
 //===- LockFile.cpp - see LockFile.h ----------------------------------------------------------===//
 #include "codegen/Tune/LockFile.h"
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/Compile/KernelCache.h"
 #include "codegen/Kernel/Status.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "runtime/Core/File.h"
@@ -33,17 +33,6 @@ std::vector<const GeneratedCandidate *> contendersOf(const KernelOffer &offer) {
 }
 
 std::string problemHash(StringRef text) { return hexadecimal(hashText(text)); }
-
-std::string describeTarget(const Target &target) {
-  auto *cpu = std::get_if<CpuTarget>(&target);
-  if (!cpu)
-    return targetName(target) +
-           (std::get<CudaTarget>(target).math == DLC_MATH_TF32 ? ", TF32" : "");
-  const CpuMachine &machine = cpu->machine;
-  return llvm::formatv("{0}, vectors of {1} bytes, caches of {2}, {3} and {4} KiB", cpu->cpu,
-                       cpu->vectorBytes, machine.l1Bytes >> 10, machine.l2Bytes >> 10,
-                       machine.lastCacheBytes() >> 10);
-}
 
 //===------------------------------------------------------------------------------------------===//
 // Problems
@@ -335,7 +324,7 @@ llvm::Expected<LockFile> LockFile::read(const std::string &path, const Target &t
   json::Path::Root root("plan");
   if (!fromJSON(*value, file, root))
     return llvm::createStringError(path + ": " + llvm::toString(root.getError()));
-  if (std::string own = describeTarget(target); file.target != own)
+  if (std::string own = target.description(); file.target != own)
     return llvm::createStringError(path + ": tuned for another machine, " + file.target +
                                    "; this compiles for " + own);
   for (TunedKernel &kernel : file.kernels)

@@ -21,7 +21,7 @@
 #ifndef DLC_CODEGEN_TUNE_LOCKFILE_H
 #define DLC_CODEGEN_TUNE_LOCKFILE_H
 
-#include "codegen/Kernel/KernelSelector.h"
+#include "codegen/Compile/KernelSelector.h"
 
 namespace dlc::codegen {
 struct Selectors;
@@ -93,9 +93,6 @@ std::vector<const GeneratedCandidate *> contendersOf(const KernelOffer &offer);
 
 /// Of a kernel's canonical text.
 std::string problemHash(llvm::StringRef text);
-
-/// All of the target that candidates depend on.
-std::string describeTarget(const Target &target);
 
 } // namespace dlc::codegen
 

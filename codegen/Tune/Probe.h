@@ -1,10 +1,8 @@
-//===- Probe.h - measures how fast a processor is -----------------------------------*- C++ -*-===//
+//===- Probe.h - measures how fast a machine is -------------------------------------*- C++ -*-===//
 //
 // The record of a machine has numbers that were fitted to another one, or come from a manual. Here
 // a few kernels, each of which takes as long as one of these numbers says, run on the machine at
-// hand, and the number becomes what makes the estimate come true. What no kernel tells apart goes
-// along in proportion: all ways to memory by one rate, all ways from the last cache by another.
-// Caches, ports and latencies stay.
+// hand, and the number becomes what makes the estimate come true.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_TUNE_PROBE_H
@@ -20,10 +18,10 @@ struct ProbedKernel {
   double estimated, seconds; ///< of one core
 };
 
-/// The target's record with what `timer`, for the same target, says of it. Fails with one message.
-llvm::Expected<CpuMachine>
-measureMachine(const CpuTarget &target, KernelTimer &timer,
-               llvm::function_ref<void(const ProbedKernel &)> progress = nullptr);
+/// Makes the record of `target`, which has probes, what `timer`, for the same target, says of it.
+/// Fails with one message.
+llvm::Error measureMachine(Target &target, KernelTimer &timer,
+                           llvm::function_ref<void(const ProbedKernel &)> progress = nullptr);
 
 } // namespace dlc::codegen
 

@@ -270,10 +270,10 @@ llvm::Expected<TunedKernel> Tuner::tune(const KernelOffer &offer, bool &fromCach
 namespace {
 class ModuleTuner {
 public:
-  ModuleTuner(ModuleOp module, const Target &target, const DLPipelineOptions &pipeline,
-              KernelTimer &timer, const TuneOptions &options)
+  ModuleTuner(ModuleOp module, const std::shared_ptr<const Target> &target,
+              const DLPipelineOptions &pipeline, KernelTimer &timer, const TuneOptions &options)
       : module(module), target(target), pipeline(pipeline), timer(timer), options(options) {
-    file.target = describeTarget(target);
+    file.target = target->description();
     file.machine = timer.machine();
   }
   llvm::Expected<LockFile> run();
@@ -284,7 +284,7 @@ private:
   void keepAsked(const Selectors &selectors);
 
   ModuleOp module;
-  const Target &target;
+  const std::shared_ptr<const Target> target;
   const DLPipelineOptions &pipeline;
   KernelTimer &timer;
   const TuneOptions &options;
@@ -374,7 +374,7 @@ void ModuleTuner::keepAsked(const Selectors &selectors) {
                  [&](const TunedKernel &kernel) { return !asked.contains(kernel.problem.hash); });
 }
 
-llvm::Expected<LockFile> tuneModule(ModuleOp module, const Target &target,
+llvm::Expected<LockFile> tuneModule(ModuleOp module, const std::shared_ptr<const Target> &target,
                                     const DLPipelineOptions &pipeline, KernelTimer &timer,
                                     const TuneOptions &options) {
   return ModuleTuner(module, target, pipeline, timer, options).run();

@@ -17,7 +17,7 @@
 #ifndef DLC_CODEGEN_TUNE_TUNER_H
 #define DLC_CODEGEN_TUNE_TUNER_H
 
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/Compile/KernelCache.h"
 #include "codegen/Tune/LockFile.h"
 #include "passes/Pipelines.h"
 
@@ -56,7 +56,8 @@ struct TuneOptions {
 
 /// `module`: dl behind addTrainPasses; it stays as it is. Diagnostics of passes go through its
 /// context. Fails with one message.
-llvm::Expected<LockFile> tuneModule(mlir::ModuleOp module, const Target &target,
+llvm::Expected<LockFile> tuneModule(mlir::ModuleOp module,
+                                    const std::shared_ptr<const Target> &target,
                                     const DLPipelineOptions &pipeline, KernelTimer &timer,
                                     const TuneOptions &options);
 

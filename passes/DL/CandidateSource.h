@@ -58,14 +58,11 @@ public:
   virtual std::vector<Candidate> candidatesIn(FusedOp region, const Layouts &layouts) = 0;
   /// Why there are none in any layout; empty where that has been said, or is not known.
   virtual std::string refusal(FusedOp region) = 0;
-  /// Whether the anchor's operand is to stand in memory: what the target would run cannot compute
-  /// it while it reads.
-  virtual bool readsStored(AnchorOp anchor, unsigned operand) = 0;
+  /// Whether the anchor's operands are to stand in memory: what the target would run cannot compute
+  /// them while it reads.
+  virtual bool readsStored(AnchorOp anchor) = 0;
   /// Whether the target can run reductions behind the anchor.
   virtual bool takesReductions(AnchorOp anchor) = 0;
-  /// Whether the target can run what computes the image of a convolution, forward or of a filter's
-  /// gradient, while it reads that.
-  virtual bool computesImage(AnchorOp anchor) = 0;
   /// Whether the target can run the update of a variable behind the anchor that makes its gradient.
   virtual bool takesUpdates(AnchorOp anchor) = 0;
   /// Whether a region's code may read and write tensors in another layout than its candidates'; if

@@ -85,7 +85,6 @@ public:
   }
 
 private:
-  bool takesPrologue(FusedOp reader, FusedOp image);
   std::optional<llvm::SetVector<FusedOp>> readersOf(FusedOp image);
   std::optional<Join> join(FusedOp image, FusedOp reader);
   void joinReaders(FusedOp image);
@@ -97,12 +96,10 @@ private:
 } // namespace
 
 /// Whether a convolution in `reader` can compute the image that it reads.
-bool Rewriter::takesPrologue(FusedOp reader, FusedOp image) {
+static bool takesPrologue(FusedOp reader, FusedOp image) {
   return llvm::any_of(reader->getOpOperands(), [&](OpOperand &operand) {
-    if (operand.get().getDefiningOp() != image)
-      return false;
-    AnchorOp anchor = convolutionOf(bodyOf(reader).getArgument(operand.getOperandNumber()));
-    return anchor && source.computesImage(anchor);
+    return operand.get().getDefiningOp() == image &&
+           convolutionOf(bodyOf(reader).getArgument(operand.getOperandNumber()));
   });
 }
 

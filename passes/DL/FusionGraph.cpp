@@ -79,8 +79,7 @@ static bool takesEpilogue(Operation *op) {
 /// target would run can do it.
 static bool takesPrologue(Operation *op, unsigned operand, CandidateSource *target) {
   auto anchor = dyn_cast<AnchorOp>(op);
-  return anchor && anchor.takesPrologue(operand) &&
-         !(target && target->readsStored(anchor, operand));
+  return anchor && anchor.takesPrologue(operand) && !(target && target->readsStored(anchor));
 }
 
 /// Whether what is read there may be computed there: an element-wise op reads it once.

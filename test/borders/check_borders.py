@@ -13,6 +13,11 @@ LMDB = ("lmdb.h",)
 HDF5 = ("hdf5.h", "H5FDdevelop.h")
 PICTURES = ("jpeglib.h", "jerror.h", "png.h", "webp/")
 
+# All files are read in one way, and written in one, and NVIDIA's libraries are looked for in one way.
+CODEGEN = ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h", "runtime/include/dlc/version.h",
+           "runtime/Core/File.h", "runtime/Core/FileWriter.h", "runtime/Core/Json.h", "runtime/Core/NearestName.h",
+           "runtime/Core/Processors.h", "runtime/Device/CUDA/Toolkit.h")
+
 # part -> folders of the project that it may include from (itself always); None: anything.
 MAY_INCLUDE = {
     "dialects/Program": (),
@@ -24,10 +29,16 @@ MAY_INCLUDE = {
     "passes/DL": ("dialects/DL", "dialects/Program", "passes"),
     "passes/Exec": ("dialects/Exec", "dialects/Program", "passes"),
     "passes": ("dialects", "passes"),
-    # All files are read in one way, and written in one, and NVIDIA's libraries are looked for in one way.
-    "codegen": ("dialects", "passes", "runtime/include/dlc/abi.h", "runtime/include/dlc/status.h",
-                "runtime/include/dlc/version.h", "runtime/Core/File.h", "runtime/Core/FileWriter.h", "runtime/Core/Json.h",
-                "runtime/Core/NearestName.h", "runtime/Core/Processors.h", "runtime/Device/CUDA/Toolkit.h"),
+    # What a kernel is knows no target, and what chooses and compiles it knows them as one interface.
+    "codegen/Machine": CODEGEN,
+    "codegen/Kernel": CODEGEN,
+    "codegen/Compile": (*CODEGEN, "codegen/Kernel"),
+    "codegen/CPU": (*CODEGEN, "codegen/Kernel", "codegen/Compile", "codegen/Machine"),
+    "codegen/CUDA": (*CODEGEN, "codegen/Kernel", "codegen/Compile", "codegen/Machine"),
+    # What is native in a module beside kernels is some processor's.
+    "codegen/Plan": (*CODEGEN, "codegen/Kernel", "codegen/Compile", "codegen/Targets.h", "codegen/CPU/Architecture.h"),
+    "codegen/Tune": (*CODEGEN, "codegen/Kernel", "codegen/Compile", "codegen/Plan"),
+    "codegen": (*CODEGEN, "codegen"),
     "runtime": ("runtime",),
     "examples": ("runtime/include/dlc",),
     "python": ("runtime/include/dlc",),

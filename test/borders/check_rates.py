@@ -30,7 +30,7 @@ EXCEPTIONS = {
     "codegen/CUDA/Generators.cpp": [("shared = 48 << 10", "as simt.h lays it out")],
     "codegen/CUDA/LibraryGenerator.cpp": [("productWorkspace", "memory for cuBLASLt"), ("convolutionWorkspace", "memory for cuDNN")],
     "codegen/CUDA/ProductGenerator.cpp": [("moments = 16", "what CUDA promises of any GPU")],
-    "codegen/Kernel/KernelCompiler.h": [("cacheBytes", "of the folder of objects")],
+    "codegen/Compile/CompiledKernel.h": [("cacheBytes", "of the folder of objects")],
     "codegen/Plan/Quantities.cpp": [("seconds * 1e9", "nanoseconds")],
     "codegen/Plan/ReportPage.cpp": [("1e-30", "instead of zero")],
     "codegen/Tune/LockFile.cpp": [("limit = 256 << 20", "of a file")],

@@ -1,6 +1,7 @@
 //===- Harness.cpp - see Harness.h ------------------------------------------------------------===//
 #include "test/codegen/Harness.h"
-#include "codegen/CUDA/Simt.h"
+#include "codegen/CPU/CpuTarget.h"
+#include "codegen/Targets.h"
 #include "dlc/abi.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -277,12 +278,11 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
 }
 
 /// No library computes here: a kernel is all our own. `generator`: empty for the first of all.
-static codegen::Target targetOf(StringRef name, StringRef generator) {
-  codegen::Target target =
+static std::shared_ptr<const codegen::Target> targetOf(StringRef name, StringRef generator) {
+  std::shared_ptr<codegen::Target> target =
       llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
-  if (auto *cuda = std::get_if<CudaTarget>(&target))
-    cuda->gemm = Provider::Own,
-    cuda->convolution = generator.empty() ? Provider::Own : Provider::Faster;
+  target->settings.products = Provider::Own;
+  target->settings.convolutions = generator.empty() ? Provider::Own : Provider::Faster;
   return target;
 }
 
@@ -294,7 +294,8 @@ CompiledTestKernel::CompiledTestKernel() {
   state = std::make_unique<State>();
 }
 
-void CompiledTestKernel::choose(const KernelSource &source, const codegen::Target &target,
+void CompiledTestKernel::choose(const KernelSource &source,
+                                const std::shared_ptr<const codegen::Target> &target,
                                 StringRef generator, unsigned number) {
   std::string text = source.moduleText();
   // The number of results is not in the source: take it from the types.
@@ -334,14 +335,14 @@ void CompiledTestKernel::choose(const KernelSource &source, const codegen::Targe
 CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef targetName,
                                        StringRef generator, unsigned number)
     : CompiledTestKernel() {
-  codegen::Target target = targetOf(targetName, generator);
+  const std::shared_ptr<const codegen::Target> target = targetOf(targetName, generator);
   choose(source, target, generator, number);
   if (!selected.generator)
     return;
   CompileOptions options;
   options.cache = false;
   std::string error =
-      targetName.starts_with("cuda") ? loadSimt(options) : loadNative(target, options);
+      target->hasImages() ? loadSimt(*target, options) : loadNative(*target, options);
   EXPECT_EQ(error, "") << source.moduleText();
   loaded = error.empty();
 }
@@ -355,18 +356,19 @@ SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef 
 
 std::string CompiledTestKernel::loadNative(const codegen::Target &target,
                                            const CompileOptions &options) {
-  auto compiled = compileKernels(selected, target, options);
+  auto compiled = target.compile(selected, options);
   return compiled ? state->load(selected.symbols, compiled->front().objects)
                   : llvm::toString(compiled.takeError());
 }
 
-std::string CompiledTestKernel::loadSimt(const CompileOptions &options) {
-  auto objects = compileSimt(selected, options);
+std::string CompiledTestKernel::loadSimt(const codegen::Target &target,
+                                         const CompileOptions &options) {
+  auto objects = target.compileBeside(selected, options);
   if (!objects)
     return llvm::toString(objects.takeError());
   std::vector<std::string> symbols;
   for (const std::string &symbol : selected.symbols)
-    symbols.push_back(simtSymbol(symbol));
+    symbols.push_back(target.symbolBeside(symbol));
   return state->load(symbols, *objects);
 }
 

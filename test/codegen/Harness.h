@@ -8,7 +8,7 @@
 #ifndef DLC_TEST_CODEGEN_HARNESS_H
 #define DLC_TEST_CODEGEN_HARNESS_H
 
-#include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/Compile/KernelSelector.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include <memory>
 
@@ -70,11 +70,11 @@ public:
 private:
   struct State;
   CompiledTestKernel();
-  void choose(const KernelSource &source, const codegen::Target &target, llvm::StringRef generator,
-              unsigned number);
+  void choose(const KernelSource &source, const std::shared_ptr<const codegen::Target> &target,
+              llvm::StringRef generator, unsigned number);
   /// Empty, or what went wrong.
   std::string loadNative(const codegen::Target &target, const codegen::CompileOptions &options);
-  std::string loadSimt(const codegen::CompileOptions &options);
+  std::string loadSimt(const codegen::Target &target, const codegen::CompileOptions &options);
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> written, module; ///< with composites, and without

@@ -232,14 +232,15 @@ openDeviceTimer(const codegen::Target &target, codegen::CompileOptions options) 
     return std::make_unique<DeviceTimer>(std::move(device), std::move(name), cores,
                                          std::move(options));
   };
-  auto *cuda = std::get_if<codegen::CudaTarget>(&target);
-  if (cuda && cuda->simt && cuda->architectures.empty())
+  const codegen::ModuleNeeds needs = target.needs();
+  const bool isCpu = needs.has(DLC_TARGET_CPU);
+  if (!isCpu && !needs.has(DLC_TARGET_CUDA))
     return llvm::createStringError("dlc tune needs a GPU: the SIMT device only finds errors");
   auto device =
-      codegen::toExpected(cuda ? runtime::openCuda({.graph = false}) : runtime::openCpu());
+      codegen::toExpected(isCpu ? runtime::openCpu() : runtime::openCuda({.graph = false}));
   if (!device)
     return device.takeError();
-  if (cuda)
+  if (!isCpu)
     return make(*device, (*device)->properties(), 1);
   const unsigned cores = llvm::cantFail(llvm::json::parse((*device)->properties()))
                              .getAsObject()

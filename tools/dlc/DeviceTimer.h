@@ -7,7 +7,7 @@
 #ifndef DLC_TOOLS_DLC_DEVICETIMER_H
 #define DLC_TOOLS_DLC_DEVICETIMER_H
 
-#include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/Compile/Target.h"
 #include "codegen/Tune/Tuner.h"
 
 namespace dlc::tool {

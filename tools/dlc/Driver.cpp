@@ -6,12 +6,12 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
 #include "codegen/Kernel/Status.h"
-#include "codegen/Machine/MachineFile.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
 #include "codegen/Plan/ReportDetails.h"
 #include "codegen/Plan/ReportPage.h"
 #include "codegen/Plan/Shortfalls.h"
+#include "codegen/Targets.h"
 #include "codegen/Tune/Probe.h"
 #include "dialects/Exec/Memory.h"
 #include "frontend/DL/Frontend.h"
@@ -37,34 +37,40 @@ namespace json = llvm::json;
 
 namespace dlc::tool {
 
-namespace {
+/// What --emit prints kernels as; nothing if it prints something else.
+static std::optional<codegen::KernelForm> formOf(Emit emit) {
+  switch (emit) {
+  case Emit::Kernels:
+    return codegen::KernelForm::MLIR;
+  case Emit::Assembly:
+    return codegen::KernelForm::Assembly;
+  case Emit::Cuda:
+    return codegen::KernelForm::Source;
+  case Emit::PTX:
+    return codegen::KernelForm::PTX;
+  default:
+    return std::nullopt;
+  }
+}
 
+namespace {
 class Driver {
 public:
   explicit Driver(const Options &options)
       : options(options), target(llvm::cantFail(codegen::getTarget(options.target))),
         context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
-    const auto algorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions)
-                               .value_or(dl::ConvolutionAlgorithm::Heuristic);
-    if (auto *cuda = std::get_if<codegen::CudaTarget>(&target)) {
-      cuda->gemm = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
-      cuda->convolution = options.convolutions == "own"       ? codegen::Provider::Own
-                          : options.convolutions == "library" ? codegen::Provider::Library
-                                                              : codegen::Provider::Faster;
-      cuda->algorithm = algorithm;
-      cuda->math = options.math == Math::TF32 ? DLC_MATH_TF32 : DLC_MATH_STRICT;
-      cuda->strict = options.math == Math::Strict;
-      if (options.workspaceLimitMiB)
-        cuda->workspaceLimit = *options.workspaceLimitMiB << 20;
-    } else {
-      auto &cpu = std::get<codegen::CpuTarget>(target);
-      cpu.convolution = algorithm;
-      cpu.layout = options.layout;
-      if (options.workspaceLimitMiB)
-        cpu.workspaceLimit = *options.workspaceLimitMiB << 20;
-      cpu.strict = options.math == Math::Strict;
-    }
+    codegen::TargetSettings &settings = target->settings;
+    settings.algorithm = dl::symbolizeConvolutionAlgorithm(options.convolutions)
+                             .value_or(dl::ConvolutionAlgorithm::Heuristic);
+    settings.products = options.ownProducts ? codegen::Provider::Own : codegen::Provider::Library;
+    settings.convolutions = options.convolutions == "own"       ? codegen::Provider::Own
+                            : options.convolutions == "library" ? codegen::Provider::Library
+                                                                : codegen::Provider::Faster;
+    settings.math = options.math;
+    settings.layout = options.layout;
+    if (options.workspaceLimitMiB)
+      settings.workspaceLimit = *options.workspaceLimitMiB << 20;
   }
 
   int compile() { return run(&Driver::compileModule); }
@@ -97,10 +103,8 @@ private:
   LogicalResult compileTarget();
   LogicalResult printReport(ArrayRef<codegen::SelectedKernel> kernels);
   LogicalResult writePage(const json::Value &report);
-  LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels,
-                             const codegen::CpuTarget &target);
-  LogicalResult printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels);
-  std::string listUses(const codegen::SelectedKernel &kernel);
+  LogicalResult printKernels(ArrayRef<codegen::SelectedKernel> kernels, codegen::KernelForm form);
+  std::vector<std::string> listUses(const codegen::SelectedKernel &kernel);
   codegen::CompileOptions compilation() const;
   LogicalResult writeText(llvm::StringRef text);
   LogicalResult writeModule();
@@ -109,7 +113,7 @@ private:
   LogicalResult checkOutput();
 
   const Options &options;
-  codegen::Target target;
+  std::shared_ptr<codegen::Target> target;
   codegen::Selectors selectors; ///< for the target, once that is complete
   MLIRContext context;
   frontend::SourceManager sources;
@@ -209,34 +213,38 @@ LogicalResult Driver::checkAgainstNames() {
 LogicalResult Driver::makeTrainingSteps() {
   if (options.dataParallel)
     (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
-  auto *cuda = std::get_if<codegen::CudaTarget>(&target);
-  if (options.math == Math::TF32 && !cuda)
+  if (options.math == codegen::Math::TF32 && !target->has(codegen::Ability::Libraries))
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
   pipeline.recompute = options.recompute;
   pipeline.memoryBudget = options.memoryBudget;
   pipeline.compress = options.compress;
   pipeline.buckets.bucketBytes = options.bucketBytes;
-  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
-  pipeline.buckets.taken = cpu ? cpu->machine.hostSumSeconds : 0;
+  pipeline.buckets.taken = target->hostSumSeconds();
   if (auto [alpha, beta] = options.link; alpha > 0) {
     pipeline.buckets.alpha = alpha;
     pipeline.buckets.beta = beta;
   }
   if (failed(runPasses([&](OpPassManager &manager) { addTrainPasses(manager, pipeline); })))
     return failure();
-  const bool choosesEngines = cuda && !options.cudnnDevice.empty() && options.emit != Emit::DLTrain;
-  return choosesEngines ? check(chooseEngines(*cuda, options.cudnnDevice)) : success();
+  if (options.cudnnDevice.empty() || options.emit == Emit::DLTrain)
+    return success();
+  auto engines = openEngines(options.cudnnDevice);
+  if (!engines)
+    return check(engines.takeError());
+  target->settings.chooseEngine = std::move(*engines);
+  return success();
 }
 
 /// Code is timed where it runs.
 LogicalResult Driver::checkProcessor() {
-  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
-  const uint64_t missing = cpu ? cpu->required & ~runtime::hostCpuFeatures() : 0;
+  const codegen::ModuleNeeds needs = target->needs();
+  const uint64_t missing =
+      needs.has(DLC_TARGET_CPU) ? needs.cpuFeatures & ~runtime::hostCpuFeatures() : 0;
   if (missing == 0)
     return success();
   engine
-      .error({}, "--target: code for a '" + cpu->cpu + "' cannot be timed: this processor lacks " +
+      .error({}, "--target: code for a '" + needs.cpu + "' cannot be timed: this processor lacks " +
                      runtime::cpuFeatureNames(missing))
       .hint("tune on a machine that the module is for");
   return failure();
@@ -245,15 +253,15 @@ LogicalResult Driver::checkProcessor() {
 /// What is timed is this machine's speed, whatever processor the code is for; a level such as
 /// x86-64-v3 is for all that have it.
 void Driver::warnOfOtherProcessor() {
-  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
-  if (!cpu || llvm::StringRef(cpu->cpu).starts_with("x86-64-"))
+  const codegen::ModuleNeeds needs = target->needs();
+  if (!needs.has(DLC_TARGET_CPU) || StringRef(needs.cpu).starts_with("x86-64-"))
     return;
-  llvm::Expected<codegen::CpuTarget> native = codegen::CpuTarget::get("native");
-  const std::string own = native ? native->cpu : "";
+  auto native = codegen::getTarget("cpu:native");
+  const std::string own = native ? (*native)->needs().cpu : "";
   llvm::consumeError(native.takeError());
-  if (own != cpu->cpu)
+  if (own != needs.cpu)
     engine
-        .warning({}, "--target: code for a '" + cpu->cpu + "' is timed on another processor" +
+        .warning({}, "--target: code for a '" + needs.cpu + "' is timed on another processor" +
                          (own.empty() ? "" : ", a '" + own + "'"))
         .hint("tune on a machine that the module is for");
 }
@@ -264,7 +272,7 @@ LogicalResult Driver::tuneModule() {
       failed(makeTrainingSteps()))
     return failure();
   warnOfOtherProcessor();
-  auto timer = openDeviceTimer(target, compilation());
+  auto timer = openDeviceTimer(*target, compilation());
   if (!timer)
     return check(timer.takeError());
   using Clock = std::chrono::steady_clock;
@@ -302,22 +310,12 @@ LogicalResult Driver::tuneModule() {
 
 /// How fast the target is: as the user says, or else as is known or assumed.
 LogicalResult Driver::openMachine() {
-  auto *cpu = std::get_if<codegen::CpuTarget>(&target);
-  auto take = [&](auto file, auto &machine) {
-    if (!file)
-      return check(file.takeError());
-    machine = std::move(*file);
-    return success();
-  };
   if (!options.machine.empty())
-    return cpu ? take(codegen::readCpuMachine(options.machine, cpu->vectorBytes), cpu->machine)
-               : take(codegen::readGpuMachine(options.machine),
-                      std::get<codegen::CudaTarget>(target).machine);
-  if (cpu && cpu->machine.name != cpu->cpu)
+    return check(target->readMachine(options.machine));
+  if (std::string assumed = target->assumedMachine(); !assumed.empty())
     engine
-        .warning({}, "--target: how fast a '" + cpu->cpu +
-                         "' is, is not known: it is taken for a " + cpu->machine.name + " of " +
-                         cpu->machine.summary(cpu->vectorBytes))
+        .warning({}, "--target: how fast a '" + target->name() +
+                         "' is, is not known: it is taken for a " + assumed)
         .hint("--machine FILE says otherwise");
   return failure(engine.hasErrors()); // where a warning is one
 }
@@ -330,25 +328,24 @@ LogicalResult Driver::measureMachine() {
       failed(openMachine()))
     return failure();
   warnOfOtherProcessor();
-  auto timer = openDeviceTimer(target, compilation());
+  auto timer = openDeviceTimer(*target, compilation());
   if (!timer)
     return check(timer.takeError());
-  auto machine = codegen::measureMachine(
-      std::get<codegen::CpuTarget>(target), **timer, [](const codegen::ProbedKernel &kernel) {
+  llvm::Error error =
+      codegen::measureMachine(*target, **timer, [](const codegen::ProbedKernel &kernel) {
         llvm::outs() << llvm::formatv("{0}: {1:f2} ms, estimated {2:f2} ms\n", kernel.name,
                                       1000 * kernel.seconds, 1000 * kernel.estimated);
       });
-  if (!machine)
-    return check(machine.takeError());
-  return failure(
-      engine.hasErrors() ||
-      failed(check(runtime::writeFile(options.measured, codegen::printMachine(*machine)))));
+  if (error)
+    return check(std::move(error));
+  return failure(engine.hasErrors() ||
+                 failed(check(runtime::writeFile(options.measured, target->printMachine()))));
 }
 
 LogicalResult Driver::openPlan() {
   if (options.plan.empty())
     return success();
-  auto file = codegen::LockFile::read(options.plan, target);
+  auto file = codegen::LockFile::read(options.plan, *target);
   if (!file)
     return check(file.takeError());
   plan = std::move(*file);
@@ -394,8 +391,7 @@ LogicalResult Driver::compileModule() {
   if (failed(openMachine()))
     return failure();
   if (options.emit == Emit::Machine)
-    return writeText(
-        std::visit([](const auto &one) { return codegen::printMachine(one.machine); }, target));
+    return writeText(target->printMachine());
   if (failed(openPlan()) || failed(makeTrainingSteps()))
     return failure();
   if (options.emit == Emit::DLTrain)
@@ -425,20 +421,12 @@ LogicalResult Driver::compileTarget() {
   codegen::warnOfShortfalls(*module, *selectors.used, *kernels);
   if (engine.hasErrors()) // where a warning is one
     return failure();
-  switch (options.emit) {
-  case Emit::Exec:
+  if (options.emit == Emit::Exec)
     return writeModule();
-  case Emit::Report:
+  if (options.emit == Emit::Report)
     return printReport(*kernels);
-  case Emit::Kernels:
-  case Emit::Assembly:
-    return printKernels(*kernels, std::get<codegen::CpuTarget>(target));
-  case Emit::Cuda:
-  case Emit::PTX:
-    return printCudaKernels(*kernels);
-  default:
-    break;
-  }
+  if (std::optional<codegen::KernelForm> form = formOf(options.emit))
+    return printKernels(*kernels, *form);
   llvm::Expected<std::string> bytes =
       codegen::compileModule(*module, *kernels, *selectors.used, compilation());
   if (!bytes)
@@ -448,10 +436,9 @@ LogicalResult Driver::compileTarget() {
 
 /// Kernels are compiled for what only their code tells: the registers of cubins.
 LogicalResult Driver::printReport(ArrayRef<codegen::SelectedKernel> kernels) {
-  auto *cuda = std::get_if<codegen::CudaTarget>(&target);
   std::vector<codegen::CompiledKernel> compiled;
-  if (cuda && !cuda->architectures.empty()) {
-    auto all = codegen::compileKernels(kernels, target, compilation());
+  if (target->hasImages()) {
+    auto all = target->compile(kernels, compilation());
     if (!all)
       return check(all.takeError());
     compiled = std::move(*all);
@@ -485,25 +472,9 @@ LogicalResult Driver::writePage(const json::Value &report) {
       codegen::printReportPage(report, codegen::buildReportDetails(*module), measured)));
 }
 
-/// Each kernel as its generator emitted it, or as assembly.
-LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels,
-                                   const codegen::CpuTarget &target) {
-  bool assembly = options.emit == Emit::Assembly;
-  std::string all;
-  for (const codegen::SelectedKernel &kernel : kernels) {
-    llvm::Expected<std::string> text = codegen::printKernel(
-        kernel, target, assembly ? codegen::KernelForm::Assembly : codegen::KernelForm::MLIR);
-    if (!text)
-      return check(text.takeError());
-    all += (assembly ? "# " : "// ") + kernel.symbol + ": " + kernel.generator->name().str() +
-           ", " + kernel.candidate.schedule + "\n" + *text;
-  }
-  return writeText(all);
-}
-
-/// The layers that launch a kernel, a line an entry: "// train_step: conv1/forward, conv2/forward".
-std::string Driver::listUses(const codegen::SelectedKernel &kernel) {
-  std::string text;
+/// The layers that launch a kernel, a line an entry: "train_step: conv1/forward, conv2/forward".
+std::vector<std::string> Driver::listUses(const codegen::SelectedKernel &kernel) {
+  std::vector<std::string> lines;
   SymbolTable symbols(*module);
   for (auto program : module->getOps<exec::ProgramOp>()) {
     SmallVector<std::string> layers;
@@ -511,40 +482,30 @@ std::string Driver::listUses(const codegen::SelectedKernel &kernel) {
       if (symbols.lookup<exec::KernelOp>(launch.getKernel()).getKey() == kernel.keyText())
         layers.push_back(exec::getRecordName(launch.getLoc()).str());
     if (!layers.empty())
-      text += ("// " + program.getSymName() + ": " + llvm::join(layers, ", ") + "\n").str();
+      lines.push_back((program.getSymName() + ": " + llvm::join(layers, ", ")).str());
   }
-  return text;
+  return lines;
 }
 
-/// The layers that launch a kernel, or whose library call it stands in for.
-static std::string purposeOf(ArrayRef<codegen::SelectedKernel> kernels, size_t number,
-                             const std::string &uses) {
-  for (const codegen::SelectedKernel &kernel : kernels)
-    if (kernel.alternative == number)
-      return "// where a library refuses " + kernel.symbol + "\n";
-  return uses;
-}
-
-/// Each CUDA kernel with the layers that use it: its text, or the PTX of the lowest architecture.
-LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels) {
-  std::vector<codegen::CompiledKernel> compiled(kernels.size());
-  if (options.emit == Emit::PTX) {
-    if (std::get<codegen::CudaTarget>(target).architectures.empty())
-      return engine.error({}, "--emit=ptx needs an architecture: --target=cuda:sm_90"), failure();
-    auto result = codegen::compileKernels(kernels, target, compilation());
-    if (!result)
-      return check(result.takeError());
-    compiled = std::move(*result);
-  }
+/// Each kernel with the layers that use it, or the one whose library call it stands in for.
+LogicalResult Driver::printKernels(ArrayRef<codegen::SelectedKernel> kernels,
+                                   codegen::KernelForm form) {
+  auto texts = target->print(kernels, form, compilation());
+  if (!texts)
+    return check(texts.takeError());
+  const std::string mark = form == codegen::KernelForm::Assembly ? "# " : "// ";
   std::string all;
-  for (auto [number, kernel, code] : llvm::enumerate(kernels, compiled)) {
-    llvm::Expected<std::string> text =
-        code.images.empty() ? codegen::printCudaKernel(kernel) : code.images.back().bytes.c_str();
-    if (!text)
-      return check(text.takeError());
-    all += "// " + kernel.symbol + ": " + kernel.generator->name().str() + ", " +
-           kernel.candidate.schedule + "\n" + purposeOf(kernels, number, listUses(kernel)) + "\n" +
-           (text->empty() ? "" : *text + "\n");
+  for (auto [number, kernel, text] : llvm::enumerate(kernels, *texts)) {
+    all += mark + kernel.symbol + ": " + kernel.generator->name().str() + ", " +
+           kernel.candidate.schedule + "\n";
+    auto refused = llvm::find_if(
+        kernels, [&](const codegen::SelectedKernel &other) { return other.alternative == number; });
+    for (const std::string &use :
+         refused == kernels.end()
+             ? listUses(kernel)
+             : std::vector<std::string>{"where a library refuses " + refused->symbol})
+      all += mark + use + "\n";
+    all += "\n" + text + (text.empty() ? "" : "\n");
   }
   return writeText(all);
 }
@@ -552,33 +513,47 @@ LogicalResult Driver::printCudaKernels(ArrayRef<codegen::SelectedKernel> kernels
 } // namespace
 
 std::string checkTarget(const std::string &name) {
-  llvm::Expected<codegen::Target> target = codegen::getTarget(name);
+  auto target = codegen::getTarget(name);
   return target ? "" : llvm::toString(target.takeError());
 }
 
 /// What --conv-algorithm cannot be; empty if all is well.
-static std::string checkConvolutions(const Options &options, bool cuda) {
+static std::string checkConvolutions(const Options &options, const codegen::Target &target) {
   const std::string &word = options.convolutions;
+  const bool hasLibraries = target.has(codegen::Ability::Libraries);
   const auto algorithm = dl::symbolizeConvolutionAlgorithm(word);
-  if (cuda && algorithm && !codegen::cudaHasAlgorithm(*algorithm))
+  if (algorithm && !target.hasAlgorithm(*algorithm))
     return "--conv-algorithm=" + word + " needs a CPU target: --target=cpu";
   const bool isProvider = word == "own" || word == "library";
-  if (!cuda && isProvider)
+  if (!hasLibraries && isProvider)
     return "--conv-algorithm=" + word + " needs a CUDA target: --target=cuda:sm_90";
   if (word.empty() || algorithm || isProvider)
     return "";
   return "--conv-algorithm: found '" + word + "', expected one of heuristic, " +
-         (cuda ? "library, own, gemm, winograd, fft" : "direct, gemm, winograd, fft");
+         (hasLibraries ? "library, own, gemm, winograd, fft" : "direct, gemm, winograd, fft");
+}
+
+/// What the target's kernels are not printed as; empty if all is well.
+static std::string checkForm(const Options &options, const codegen::Target &target) {
+  const std::optional<codegen::KernelForm> form = formOf(options.emit);
+  if (!form || llvm::is_contained(target.forms(), *form))
+    return "";
+  return form == codegen::KernelForm::Source || form == codegen::KernelForm::PTX
+             ? "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90"
+             : "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
 }
 
 std::string checkForTarget(const Options &options) {
-  bool cuda = std::holds_alternative<codegen::CudaTarget>(
-      llvm::cantFail(codegen::getTarget(options.target)));
-  if (cuda && (options.emit == Emit::Kernels || options.emit == Emit::Assembly))
-    return "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
-  if (std::string wrong = checkConvolutions(options, cuda); !wrong.empty())
+  const std::shared_ptr<codegen::Target> target =
+      llvm::cantFail(codegen::getTarget(options.target));
+  if (std::string wrong = checkForm(options, *target); !wrong.empty())
     return wrong;
-  if (cuda && options.layout != codegen::ImageLayout::Heuristic)
+  if (std::string wrong = checkConvolutions(options, *target); !wrong.empty())
+    return wrong;
+  if (!options.measured.empty() && target->probes().empty())
+    return "dlc tune --measure needs a CPU target: --target=cpu";
+  if (options.layout != codegen::ImageLayout::Heuristic &&
+      !target->has(codegen::Ability::ImageLayouts))
     return "--layout needs a CPU target: --target=cpu";
   if (options.layout != codegen::ImageLayout::Heuristic &&
       llvm::is_contained(options.disabledPasses, "dl-choose"))
@@ -594,10 +569,8 @@ std::string checkForTarget(const Options &options) {
                                {!options.compress.empty(), "--compress"}})
     if (isGiven && !options.dataParallel)
       return std::string(flag) + " needs --data-parallel";
-  if (cuda)
+  if (target->has(codegen::Ability::Libraries))
     return "";
-  if (options.emit == Emit::Cuda || options.emit == Emit::PTX)
-    return "--emit=cuda and --emit=ptx need a CUDA target: --target=cuda:sm_90";
   for (auto [isGiven, flag] :
        {std::pair{options.ownProducts, "--gemm"}, {!options.cudnnDevice.empty(), "--cudnn-device"}})
     if (isGiven)

@@ -29,21 +29,20 @@ static llvm::Expected<std::string> readProperties(llvm::StringRef file) {
   return text.str();
 }
 
-llvm::Error chooseEngines(codegen::CudaTarget &target, llvm::StringRef file) {
+llvm::Expected<EngineChooser> openEngines(llvm::StringRef file) {
   llvm::Expected<std::string> properties = readProperties(file);
   if (!properties)
     return properties.takeError();
   auto chooser = runtime::openEngineChooser(*properties);
   if (!chooser.ok())
     return llvm::createStringError("--cudnn-device: " + std::string(chooser.status().message()));
-  target.chooseEngine = [choose = chooser.take()](
-                            const dlc_library_call &call) -> std::optional<codegen::LibraryEngine> {
+  return [choose = chooser.take()](
+             const dlc_library_call &call) -> std::optional<codegen::LibraryEngine> {
     auto engine = choose(call);
     if (!engine.ok())
       return std::nullopt;
     return codegen::LibraryEngine{engine->numbers, engine->workspaceBytes};
   };
-  return llvm::Error::success();
 }
 
 } // namespace dlc::tool

@@ -22,9 +22,11 @@ static const std::vector<std::pair<std::string, Emit>> &emits() {
   return all;
 }
 
-static const std::vector<std::pair<std::string, Math>> &maths() {
-  static const std::vector<std::pair<std::string, Math>> all = {
-      {"float32", Math::Float32}, {"strict", Math::Strict}, {"tf32", Math::TF32}};
+static const std::vector<std::pair<std::string, codegen::Math>> &maths() {
+  static const std::vector<std::pair<std::string, codegen::Math>> all = {
+      {"float32", codegen::Math::Float32},
+      {"strict", codegen::Math::Strict},
+      {"tf32", codegen::Math::TF32}};
   return all;
 }
 
@@ -306,8 +308,6 @@ static bool readAndCheck(CLI::App &app, int argc, char **argv, Options &options,
 static std::string checkForTuning(const Options &options) {
   if (!options.measured.empty() && !(options.input.empty() && options.output.empty()))
     return "dlc tune --measure times kernels of its own: it takes no model and no --plan";
-  if (!options.measured.empty() && llvm::StringRef(options.target).starts_with("cuda"))
-    return "dlc tune --measure needs a CPU target: --target=cpu";
   if (llvm::is_contained(options.disabledPasses, "dl-choose"))
     return "dlc tune times what dl-choose chooses from, which --disable-pass leaves out";
   return checkForTarget(options);

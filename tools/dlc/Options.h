@@ -2,7 +2,7 @@
 #ifndef DLC_TOOLS_DLC_OPTIONS_H
 #define DLC_TOOLS_DLC_OPTIONS_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/Compile/Target.h"
 #include "passes/Pipelines.h"
 #include <array>
 #include <cstdint>
@@ -32,10 +32,6 @@ enum class Emit {
   PTX
 };
 
-/// Float32: sums of float32, but for algorithms that err some times more. Strict: without those.
-/// TF32: libraries on CUDA may round operands.
-enum class Math { Float32, Strict, TF32 };
-
 struct Options {
   std::string input;
   std::string output; ///< empty: <model>.so for a module, standard output for text
@@ -59,7 +55,7 @@ struct Options {
                            ///< chosen for
   std::string precision = "f32"; ///< where the train section states none
   std::string inferPrecision;    ///< where an infer section states none; empty: as trained
-  Math math = Math::Float32;
+  codegen::Math math = codegen::Math::Float32;
   /// Of each kernel, which take turns in it: of a step. Nothing: none on the CPU, 16 on CUDA.
   std::optional<uint64_t> workspaceLimitMiB;
   DLPipelineOptions::Recompute recompute = DLPipelineOptions::Recompute::None;

@@ -432,7 +432,7 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
     return refusal.empty() ? "what is fused around it needs single elements" : refusal;
   case ConvolutionAlgorithm::FFT: {
     refusal = fourierRefusal(*p);
-    if (refusal.empty() && target.strict)
+    if (refusal.empty() && target.isStrict())
       return spreadsRefusal.str();
     return refusal.empty() ? "its transforms need too much memory" : refusal;
   }
@@ -440,7 +440,7 @@ std::string codegen::convolutionRefusal(const KernelSpec &spec, ConvolutionAlgor
     break;
   }
   refusal = winogradRefusal(*p);
-  if (refusal.empty() && target.strict)
+  if (refusal.empty() && target.isStrict())
     refusal = strictRefusal(*p);
   return refusal.empty() ? "its transforms need too much memory" : refusal;
 }

@@ -7,7 +7,7 @@
 #ifndef DLC_CODEGEN_CPU_EMITTER_CODEEMITTER_H
 #define DLC_CODEGEN_CPU_EMITTER_CODEEMITTER_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/CpuTarget.h"
 #include "codegen/Kernel/LoopEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

@@ -34,7 +34,7 @@ public:
 private:
   llvm::SmallVector<WinogradSchedule> schedules(const ConvolutionProblem &p,
                                                 const CpuTarget &target) const override {
-    if (target.strict || !fourierRefusal(p).empty())
+    if (target.isStrict() || !fourierRefusal(p).empty())
       return {};
     std::optional<WinogradSchedule> best = chooseFourierSchedule(p, target);
     return best ? llvm::SmallVector<WinogradSchedule>{*best}

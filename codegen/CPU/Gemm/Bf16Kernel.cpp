@@ -19,7 +19,7 @@ public:
   StringRef name() const override { return "bf16"; }
   bool takes(Element element, const CpuTarget &target) const override {
     const uint64_t needed = DLC_CPU_AVX512 | DLC_CPU_AVX512_BF16;
-    return element.stored.isBF16() && (target.required & needed) == needed && !target.strict;
+    return element.stored.isBF16() && (target.required & needed) == needed && !target.isStrict();
   }
   int64_t step() const override { return 2; }
   PackedFormat formatA(Element element) const override { return {element.stored, 2}; }

@@ -9,7 +9,7 @@
 #ifndef DLC_CODEGEN_CPU_LOWERING_LOWERING_H
 #define DLC_CODEGEN_CPU_LOWERING_LOWERING_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/CPU/CpuTarget.h"
 
 namespace llvm {
 class TargetMachine;

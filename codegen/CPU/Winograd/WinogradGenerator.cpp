@@ -19,7 +19,7 @@ private:
                                                 const CpuTarget &target) const override {
     if (!winogradRefusal(p).empty())
       return {};
-    return chooseWinogradSchedules(p, target, target.strict);
+    return chooseWinogradSchedules(p, target, target.isStrict());
   }
 };
 } // namespace

@@ -1,5 +1,5 @@
 //===- LibraryTest.cpp - the library takes what dl-fuse-product-gradients makes ---------------===//
-#include "codegen/Kernel/KernelCompiler.h"
+#include "codegen/CUDA/CudaTarget.h"
 #include "codegen/Plan/TargetCandidates.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
@@ -85,14 +85,14 @@ static std::multiset<uint32_t> epiloguesOf(const Network &network) {
   DLPipelineOptions options;
   CudaTarget library;
   library.simt = true;
-  auto selector = std::make_shared<KernelSelector>(library);
+  auto selector = std::make_shared<KernelSelector>(library.clone());
   options.candidates = createCandidateSource(selector);
   PassManager manager(&context);
   addTrainPasses(manager, options);
   addFusionPasses(manager, options);
   EXPECT_TRUE(succeeded(manager.run(*module)));
-  library.gemm = Provider::Own;
-  KernelSelector own(library);
+  library.settings.products = Provider::Own;
+  KernelSelector own(library.clone());
   module->walk([&](dl::FusedOp fused) {
     Block &block = fused.getBody().front();
     if (block.getOps<dl::MatmulOp>().empty())

@@ -16,7 +16,7 @@ inline std::string refusalOf(const KernelSource &source, codegen::ConvolutionAlg
   const std::string text = CompiledTestKernel::select(source, "cuda:sm_90", "").text;
   auto module = codegen::parseKernel(text, &context);
   codegen::CudaTarget target = llvm::cantFail(codegen::CudaTarget::get("sm_90"));
-  target.strict = strict;
+  target.settings.math = strict ? codegen::Math::Strict : codegen::Math::Float32;
   return codegen::cudaAlgorithmRefusal(*codegen::KernelSpec::get(codegen::kernelBlock(**module)),
                                        algorithm, target);
 }

@@ -3,6 +3,7 @@
 // They lie in memory in the types of NVIDIA's headers, so these tests need a toolkit's.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "codegen/CUDA/CudaTarget.h"
 #include "codegen/CUDA/Headers.h"
 #include "codegen/CUDA/Nvrtc.h"
 #include "test/codegen/Harness.h"
@@ -438,7 +439,7 @@ TEST_P(CudaSmallFloat, Arithmetic) {
 TEST_P(CudaSmallFloat, Nvrtc) {
   if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load(); !nvrtc)
     GTEST_SKIP() << llvm::toString(nvrtc.takeError());
-  codegen::Target target = llvm::cantFail(getTarget("cuda:sm_90"));
+  const CudaTarget target = llvm::cantFail(CudaTarget::get("sm_90"));
   std::vector<SelectedKernel> kernels;
   std::vector<Case> all = allCases();
   all.push_back({maxPoolBackward(), "cuda-window"});
@@ -448,7 +449,7 @@ TEST_P(CudaSmallFloat, Nvrtc) {
         CompiledTestKernel::select(with(GetParam(), c.source), "cuda:sm_90", c.generator));
   CompileOptions options;
   options.cache = false;
-  auto compiled = compileKernels(kernels, target, options);
+  auto compiled = target.compile(kernels, options);
   ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
   for (auto [kernel, result] : llvm::zip_equal(kernels, *compiled)) {
     ASSERT_EQ(result.images.size(), 2u) << kernel.symbol; // cubin and PTX

@@ -4,6 +4,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/Plan/Link.h"
+#include "codegen/CPU/CpuTarget.h"
 #include "codegen/Plan/ModuleObject.h"
 #include "runtime/Core/ModuleFile.h"
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 //===- ReportTest.cpp - the compile report ----------------------------------------------------===//
 #include "codegen/Plan/Report.h"
+#include "codegen/CPU/CpuTarget.h"
 #include "dialects/DL/DL.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
@@ -16,9 +17,9 @@ protected:
   Report() : context(MLIRContext::Threading::DISABLED), report(nullptr) {
     context.loadDialect<dl::DLDialect, exec::ExecDialect>();
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test::smallProgram, &context);
-    codegen::CpuTarget target;
-    target.cpu = "znver5";
-    codegen::KernelSelector selector(target);
+    auto target = std::make_shared<codegen::CpuTarget>();
+    target->cpu = "znver5";
+    codegen::KernelSelector selector(std::move(target));
     report = codegen::buildReport(*module, selector);
   }
 

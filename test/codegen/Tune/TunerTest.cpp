@@ -1,5 +1,7 @@
 //===- TunerTest.cpp - what is chosen follows the clock, and a plan keeps it ------------------===//
+#include "codegen/CPU/CpuTarget.h"
 #include "codegen/Plan/ModuleCompiler.h"
+#include "codegen/Targets.h"
 #include "codegen/Tune/Probe.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/Exec/Exec.h"
@@ -125,7 +127,7 @@ protected:
   }
   /// What is wrong with a plan of this text, behind the file's name.
   std::string complaint(const std::string &text) {
-    llvm::Expected<LockFile> file = LockFile::read(write(text), target);
+    llvm::Expected<LockFile> file = LockFile::read(write(text), *target);
     if (file)
       return "nothing";
     std::string message = llvm::toString(file.takeError());
@@ -133,7 +135,7 @@ protected:
     return message.substr(message.find(": ") + 2);
   }
 
-  Target target;
+  std::shared_ptr<const Target> target;
   std::unique_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
   DLPipelineOptions pipeline;
@@ -234,7 +236,7 @@ TEST_F(Tuning, APreparedOperandTakesTheLeastWithoutPreparing) {
 
   const std::string path = this->path("plan.json");
   ASSERT_FALSE(file.write(path));
-  llvm::Expected<LockFile> read = LockFile::read(path, target);
+  llvm::Expected<LockFile> read = LockFile::read(path, *target);
   ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
   EXPECT_EQ(schedules(*read), expected());
 
@@ -369,7 +371,7 @@ TEST_F(Tuning, KeepsWhatWasMeasuredUnlessDamaged) {
 TEST_F(Tuning, APlanIsReadAsItWasWritten) {
   const LockFile file = tune(reversed);
   ASSERT_FALSE(bool(file.write(path("a.json"))));
-  const LockFile read = llvm::cantFail(LockFile::read(path("a.json"), target));
+  const LockFile read = llvm::cantFail(LockFile::read(path("a.json"), *target));
   EXPECT_EQ(read.machine, "a fake");
   ASSERT_FALSE(bool(read.write(path("b.json"))));
   EXPECT_EQ(contentOf(path("a.json")), contentOf(path("b.json")));
@@ -392,7 +394,7 @@ TEST_F(Tuning, LinesThatDoNotFitAreNamed) {
   EXPECT_EQ(misfits[2].message, "nothing was measured for " + file.kernels[1].problem.name);
 
   ASSERT_FALSE(bool(file.write(path("old.json"))));
-  const LockFile read = llvm::cantFail(LockFile::read(path("old.json"), target));
+  const LockFile read = llvm::cantFail(LockFile::read(path("old.json"), *target));
   choose(read);
   auto lines = llvm::map_to_vector(read.findMisfits(selectors),
                                    [](const Misfit &misfit) { return misfit.line; });
@@ -431,8 +433,8 @@ TEST_F(Tuning, PlansThatCannotBeUsed) {
   EXPECT_EQ(complaint(with(file.kernels[1].problem.hash, file.kernels[0].problem.hash)),
             "stands in the plan twice at plan.kernels[1].problem");
   EXPECT_EQ(complaint(with(file.target, "a toaster")),
-            "tuned for another machine, a toaster; this compiles for " + describeTarget(target));
-  llvm::Expected<LockFile> none = LockFile::read(path("none.json"), target);
+            "tuned for another machine, a toaster; this compiles for " + target->description());
+  llvm::Expected<LockFile> none = LockFile::read(path("none.json"), *target);
   EXPECT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()),
             path("none.json") + ": cannot open: No such file or directory");
@@ -451,7 +453,7 @@ public:
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     context.loadAllAvailableDialects();
     OwningOpRef<ModuleOp> module = *parseKernel(candidates.front().text, &context);
-    KernelSelector selector(target);
+    KernelSelector selector(target.clone());
     const KernelOffer &offer = selector.offer(*KernelSpec::get(kernelBlock(*module)));
     std::vector<Run> runs;
     for (const SelectedKernel &kernel : candidates) {
@@ -480,8 +482,10 @@ TEST(Probe, FindsAMachine) {
   truth.machine.tileCyclesPerSecond64 *= 3;
   KnownMachine timer(truth);
   std::vector<std::string> names;
-  const CpuMachine found = llvm::cantFail(measureMachine(
-      target, timer, [&](const ProbedKernel &kernel) { names.push_back(kernel.name); }));
+  CpuTarget measured = target;
+  llvm::cantFail(measureMachine(measured, timer,
+                                [&](const ProbedKernel &kernel) { names.push_back(kernel.name); }));
+  const CpuMachine &found = measured.machine;
   EXPECT_EQ(names.size(), 4u);
   for (double CpuMachine::*rate :
        {&CpuMachine::memoryBytesPerSecond, &CpuMachine::l3BytesPerSecond,
@@ -494,11 +498,12 @@ TEST(Probe, FindsAMachine) {
 
 /// Where the record is right it stays, as far as a double knows.
 TEST(Probe, LeavesWhatIsRight) {
-  const CpuTarget target = llvm::cantFail(CpuTarget::get("avx2"));
-  KnownMachine timer(target);
-  const CpuMachine found = llvm::cantFail(measureMachine(target, timer));
-  EXPECT_DOUBLE_EQ(found.memoryBytesPerSecond, target.machine.memoryBytesPerSecond);
-  EXPECT_DOUBLE_EQ(found.tileCyclesPerSecond32, target.machine.tileCyclesPerSecond32);
+  CpuTarget measured = llvm::cantFail(CpuTarget::get("avx2"));
+  const CpuMachine right = measured.machine;
+  KnownMachine timer(measured);
+  llvm::cantFail(measureMachine(measured, timer));
+  EXPECT_DOUBLE_EQ(measured.machine.memoryBytesPerSecond, right.memoryBytesPerSecond);
+  EXPECT_DOUBLE_EQ(measured.machine.tileCyclesPerSecond32, right.tileCyclesPerSecond32);
 }
 
 /// The least caches that a record may have leave each kernel something to compute.
@@ -508,9 +513,8 @@ TEST(Probe, TinyCaches) {
   CpuTarget truth = target;
   truth.machine.memoryBytesPerSecond *= 0.5;
   KnownMachine timer(truth);
-  const CpuMachine found =
-      llvm::cantFail(measureMachine(target, timer, [](const ProbedKernel &kernel) {
-        EXPECT_GT(kernel.seconds, 0) << kernel.name;
-      }));
-  EXPECT_NEAR(found.memoryBytesPerSecond / truth.machine.memoryBytesPerSecond, 1, 0.02);
+  llvm::cantFail(measureMachine(target, timer, [](const ProbedKernel &kernel) {
+    EXPECT_GT(kernel.seconds, 0) << kernel.name;
+  }));
+  EXPECT_NEAR(target.machine.memoryBytesPerSecond / truth.machine.memoryBytesPerSecond, 1, 0.02);
 }

@@ -41,9 +41,8 @@ public:
     return {candidate};
   }
   std::string refusal(dl::FusedOp) override { return ""; }
-  bool readsStored(dl::AnchorOp, unsigned) override { return false; }
+  bool readsStored(dl::AnchorOp) override { return false; }
   bool takesReductions(dl::AnchorOp anchor) override { return anchor.takesReductions(); }
-  bool computesImage(dl::AnchorOp) override { return true; }
   bool takesUpdates(dl::AnchorOp) override { return true; }
   bool convertsItself(dl::FusedOp region) override { return !blocks || !convolves(region); }
   bool estimatesConversions() override { return false; }

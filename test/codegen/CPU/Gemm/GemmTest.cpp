@@ -1,4 +1,5 @@
 //===- GemmTest.cpp - packed matrix products --------------------------------------------------===//
+#include "codegen/CPU/CpuTarget.h"
 #include "test/codegen/Harness.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/CpuTarget.h"
 #include "codegen/CPU/Lowering/Lowering.h"
-#include "codegen/Kernel/KernelCompiler.h"
 #include "test/codegen/Harness.h"
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST(MicroKernel, Choice) {
   mlir::MLIRContext context;
   auto kernels = [&](const char *cpu, StringRef stored, bool strict = false) {
     CpuTarget target = llvm::cantFail(CpuTarget::get(cpu));
-    target.strict = strict;
+    target.settings.math = strict ? Math::Strict : Math::Float32;
     const mlir::Type type = typeOf(context, stored);
     std::vector<std::string> names;
     for (const MicroKernel *kernel : microKernels({type, accumulatorType(type)}, target)) {

@@ -164,7 +164,7 @@ TEST(Winograd, TransformsAreRoutines) {
                                                    "cpu-winograd"));
     CompileOptions options;
     options.cache = false;
-    auto compiled = compileKernels(kernels, target, options);
+    auto compiled = target.compile(kernels, options);
     ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
     llvm::ArrayRef<std::string> first = compiled->front().objects,
                                 second = compiled->back().objects;

@@ -7,8 +7,8 @@
 // an empty one.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_KERNEL_KERNELCACHE_H
-#define DLC_CODEGEN_KERNEL_KERNELCACHE_H
+#ifndef DLC_CODEGEN_COMPILE_KERNELCACHE_H
+#define DLC_CODEGEN_COMPILE_KERNELCACHE_H
 
 #include "codegen/Kernel/KernelSpec.h"
 #include <optional>

@@ -1,6 +1,7 @@
 //===- SelectorTest.cpp - generators are asked once -------------------------------------------===//
 #include "codegen/CUDA/Sources.h"
-#include "codegen/Kernel/KernelSelector.h"
+#include "codegen/Compile/KernelSelector.h"
+#include "codegen/Targets.h"
 #include "mlir/IR/MLIRContext.h"
 #include <gtest/gtest.h>
 #include <thread>
@@ -35,7 +36,7 @@ private:
   OwningOpRef<ModuleOp> module;
 };
 
-Target targetOf(StringRef name) { return llvm::cantFail(getTarget(name)); }
+std::shared_ptr<const Target> targetOf(StringRef name) { return llvm::cantFail(getTarget(name)); }
 
 } // namespace
 

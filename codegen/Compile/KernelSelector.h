@@ -7,25 +7,14 @@
 // Fast; emits no code. May be called by several threads, whose kernels lie in any contexts.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_KERNEL_KERNELSELECTOR_H
-#define DLC_CODEGEN_KERNEL_KERNELSELECTOR_H
+#ifndef DLC_CODEGEN_COMPILE_KERNELSELECTOR_H
+#define DLC_CODEGEN_COMPILE_KERNELSELECTOR_H
 
-#include "codegen/Kernel/KernelGenerator.h"
+#include "codegen/Compile/Target.h"
 #include "llvm/ADT/StringMap.h"
 #include <mutex>
 
 namespace dlc::codegen {
-
-/// A candidate, and who offers it.
-struct GeneratedCandidate {
-  const KernelGenerator *generator = nullptr;
-  Candidate candidate;
-  bool pinned = false;         ///< the one that a measurement has chosen
-  bool pinnedPrepared = false; ///< that where what it prepares is there already
-
-  /// "library: cuDNN", "cpu-map: map"
-  std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }
-};
 
 /// A kernel, and every way to run it on a target.
 struct KernelOffer {
@@ -60,30 +49,11 @@ using PinnedChoices = std::function<const PinnedKernel *(llvm::StringRef text)>;
 /// What the user wants for a convolution's direction: what its layer says, else the target.
 ConvolutionAlgorithm wantedAlgorithm(const KernelSpec &spec, const Target &target);
 
-/// How a kernel will run, and who makes it.
-struct SelectedKernel {
-  const KernelGenerator *generator = nullptr;
-  Candidate candidate;
-  std::string text; ///< the spec's canonical text
-  std::string code; ///< what compileKernels compiles: KernelOffer::code
-  KernelKey key = {};
-  std::string symbol;                        ///< <stem>_<first 8 hexadecimal digits of the key>
-  llvm::SmallVector<std::string, 1> symbols; ///< of each phase
-  uint64_t flops = 0, bytes = 0;
-  /// A kernel with a library call: number of the kernel that computes the same without it.
-  std::optional<size_t> alternative = std::nullopt;
-
-  /// The phases that are launches: what an object or an image of the kernel has.
-  llvm::SmallVector<unsigned> launches() const;
-  /// 32 hexadecimal digits.
-  std::string keyText() const;
-};
-
 class KernelSelector {
 public:
-  explicit KernelSelector(Target target, PinnedChoices pinned = nullptr);
+  explicit KernelSelector(std::shared_ptr<const Target> target, PinnedChoices pinned = nullptr);
 
-  const Target &target() const { return generatedFor; }
+  const Target &target() const { return *generatedFor; }
 
   /// What there is for a kernel, with at least one candidate for a valid spec. Lives as long as
   /// the selector, and is the same for specs of equal text.
@@ -112,7 +82,7 @@ private:
   const KernelOffer &offer(const KernelSpec &spec, llvm::StringRef text);
   void ask(const KernelSpec &spec, KernelOffer &offer) const;
 
-  const Target generatedFor;
+  const std::shared_ptr<const Target> generatedFor;
   const PinnedChoices pinned;
   const std::string identity; ///< of the target and of what generates for it
   std::mutex lock;            ///< of the map; not held while generators work

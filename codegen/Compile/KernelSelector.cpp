@@ -1,13 +1,8 @@
 //===- KernelSelector.cpp - candidates, their order, identity of a choice ---------------------===//
-#include "codegen/Kernel/KernelSelector.h"
-#include "codegen/CPU/Generators.h"
-#include "codegen/CUDA/Generators.h"
-#include "codegen/Kernel/KernelCache.h"
-#include "codegen/Kernel/SourceHash.h"
-#include "codegen/Kernel/Threads.h"
-#include "codegen/Machine/MachineFile.h"
+#include "codegen/Compile/KernelSelector.h"
+#include "codegen/Compile/KernelCache.h"
+#include "codegen/Compile/Threads.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
 
@@ -15,32 +10,13 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-std::string SelectedKernel::keyText() const { return hexadecimal(key); }
-
-SmallVector<unsigned> SelectedKernel::launches() const {
-  SmallVector<unsigned> numbers;
-  for (auto [number, phase] : llvm::enumerate(candidate.phases))
-    if (!phase.call)
-      numbers.push_back(number);
-  return numbers;
-}
-
-template <typename Generators, typename T>
-static void collect(const Generators &generators, const KernelSpec &spec, const T &target,
-                    std::vector<GeneratedCandidate> &all) {
-  for (const auto *generator : generators)
-    for (Candidate &candidate : generator->candidates(spec, target))
-      all.push_back({generator, std::move(candidate)});
-}
-
 ConvolutionAlgorithm codegen::wantedAlgorithm(const KernelSpec &spec, const Target &target) {
   if (spec.anchor() != Anchor::Convolution)
     return ConvolutionAlgorithm::Heuristic;
   const ConvolutionAlgorithm wish = dl::ConvolutionForm::get(spec.anchorOp()).wishedAlgorithm();
   if (wish != ConvolutionAlgorithm::Heuristic)
     return wish;
-  auto *cpu = std::get_if<CpuTarget>(&target);
-  return cpu ? cpu->convolution : std::get<CudaTarget>(target).algorithm;
+  return target.settings.algorithm;
 }
 
 /// Bytes besides a kernel's tensors.
@@ -49,32 +25,7 @@ static std::optional<uint64_t> workspaceLimit(const KernelSpec &spec, const Targ
     if (dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish)
       if (std::optional<int64_t> bytes = wish.getWorkspace())
         return *bytes;
-  return std::visit([](const auto &target) { return target.workspaceLimit; }, target);
-}
-
-/// Leaves those that need no more workspace than `limit`, or the least. Not the loops of last
-/// resort, which need none and take a hundred times as long: a limit is there to save memory that
-/// is worth less than the time.
-static void keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit) {
-  const double slowdown = 10;
-  double fastest = std::numeric_limits<double>::infinity();
-  for (const GeneratedCandidate &one : all)
-    fastest = std::min(fastest, one.candidate.cost);
-  std::optional<uint64_t> least;
-  for (const GeneratedCandidate &one : all)
-    if (one.candidate.cost <= slowdown * fastest)
-      least = std::min(least.value_or(UINT64_MAX), one.candidate.workspaceBytes);
-  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
-    return one.candidate.workspaceBytes > std::max(limit, least.value_or(0));
-  });
-}
-
-/// On CUDA, where calls of cuDNN keep to the limit themselves: takes out algorithms of ours that
-/// need more.
-static void dropLarger(std::vector<GeneratedCandidate> &all, uint64_t limit) {
-  llvm::erase_if(all, [&](const GeneratedCandidate &one) {
-    return one.candidate.algorithm && one.candidate.workspaceBytes > limit;
-  });
+  return target.settings.workspaceLimit;
 }
 
 /// Takes out those of which a launch would have more tasks than it can; says so if there are any.
@@ -104,29 +55,6 @@ static bool callsLibrary(const Candidate &candidate) {
   return llvm::any_of(candidate.phases, [](const Phase &phase) { return bool(phase.call); });
 }
 
-/// On CUDA, for those who name whose convolutions they want: takes out our own that have
-/// algorithms, if something else runs the convolution that is not slow.
-static void dropAlgorithms(std::vector<GeneratedCandidate> &all) {
-  if (llvm::any_of(all, [](const GeneratedCandidate &one) {
-        return !one.candidate.algorithm && !one.candidate.isSlow;
-      }))
-    llvm::erase_if(all, [](const GeneratedCandidate &one) { return one.candidate.algorithm; });
-}
-
-/// What makes equal text equal code: the sources of what makes it, and for the CPU all of the
-/// target, the machine too, by whose cores plans are made again when code is emitted; a CUDA
-/// kernel's text does not know the architectures that it is compiled for.
-static std::string identityOf(const Target &target) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (auto *cpu = std::get_if<CpuTarget>(&target))
-    stream << cpuSourceHash() << '\0' << "llvm " LLVM_VERSION_STRING << '\0' << cpu->cpu << '\0'
-           << cpu->features << '\0' << cpu->vectorBytes << '\0' << printMachine(cpu->machine);
-  else
-    stream << cudaSourceHash();
-  return text;
-}
-
 /// Measured seconds take the place of estimates, and the one to take stands in front.
 static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKernel &measured) {
   for (GeneratedCandidate &one : all)
@@ -145,9 +73,9 @@ static void applyMeasured(std::vector<GeneratedCandidate> &all, const PinnedKern
   }
 }
 
-KernelSelector::KernelSelector(Target target, PinnedChoices pinned)
+KernelSelector::KernelSelector(std::shared_ptr<const Target> target, PinnedChoices pinned)
     : generatedFor(std::move(target)), pinned(std::move(pinned)),
-      identity(identityOf(generatedFor)) {}
+      identity(generatedFor->identity()) {}
 
 void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   offer.code = spec.sizelessText().value_or(offer.text);
@@ -155,27 +83,22 @@ void KernelSelector::ask(const KernelSpec &spec, KernelOffer &offer) const {
   offer.flops = spec.flops();
   offer.bytes = spec.bytes();
   std::vector<GeneratedCandidate> &all = offer.candidates;
-  auto *cpu = std::get_if<CpuTarget>(&generatedFor);
-  if (cpu)
-    collect(cpuGenerators(), spec, *cpu, all);
-  else
-    collect(cudaGenerators(), spec, std::get<CudaTarget>(generatedFor), all);
+  all = target().candidates(spec);
   const std::string tooMany = dropTooMany(all);
   if (llvm::all_of(all, [](const auto &one) { return one.candidate.isSlow; }))
-    offer.refusal = !tooMany.empty() ? tooMany : cpu ? cpuRefusal(spec) : cudaRefusal(spec);
-  const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, generatedFor);
+    offer.refusal = tooMany.empty() ? target().refusal(spec) : tooMany;
+  const ConvolutionAlgorithm wanted = wantedAlgorithm(spec, target());
   auto hasWanted = [&] {
     return llvm::any_of(
         all, [&](const GeneratedCandidate &one) { return one.candidate.algorithm == wanted; });
   };
   const bool wasThere = hasWanted();
-  if (std::optional<uint64_t> limit = workspaceLimit(spec, generatedFor))
-    cpu ? keepWithin(all, *limit) : dropLarger(all, *limit);
+  if (std::optional<uint64_t> limit = workspaceLimit(spec, target()))
+    target().keepWithin(all, *limit);
   offer.lacksWorkspace = wasThere && !hasWanted();
   keepAlgorithm(all, wanted);
-  if (!cpu && wanted == ConvolutionAlgorithm::Heuristic &&
-      std::get<CudaTarget>(generatedFor).convolution != Provider::Faster)
-    dropAlgorithms(all);
+  if (wanted == ConvolutionAlgorithm::Heuristic)
+    target().keepProvider(all);
   auto rank = [](const GeneratedCandidate &one) {
     return std::tuple(!callsLibrary(one.candidate), one.candidate.cost, one.generator->name(),
                       StringRef(one.candidate.schedule));

@@ -1,5 +1,5 @@
 //===- KernelCache.cpp - see KernelCache.h ----------------------------------------------------===//
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/Compile/KernelCache.h"
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
 #include "llvm/ADT/StringExtras.h"

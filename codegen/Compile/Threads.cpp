@@ -1,6 +1,6 @@
 // The C++ library throws where a thread cannot be had; the rest of the compiler knows no
 // exceptions.
-#include "codegen/Kernel/Threads.h"
+#include "codegen/Compile/Threads.h"
 #include "runtime/Core/Processors.h"
 
 #include <algorithm>

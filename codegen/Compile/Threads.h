@@ -1,6 +1,6 @@
 //===- Threads.h - threads beside the calling one -----------------------------------*- C++ -*-===//
-#ifndef DLC_CODEGEN_KERNEL_THREADS_H
-#define DLC_CODEGEN_KERNEL_THREADS_H
+#ifndef DLC_CODEGEN_COMPILE_THREADS_H
+#define DLC_CODEGEN_COMPILE_THREADS_H
 
 #include <functional>
 

@@ -5,8 +5,8 @@
 // once, to an object that the module holds once.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_KERNEL_ROUTINES_H
-#define DLC_CODEGEN_KERNEL_ROUTINES_H
+#ifndef DLC_CODEGEN_CPU_LOWERING_ROUTINES_H
+#define DLC_CODEGEN_CPU_LOWERING_ROUTINES_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/OwningOpRef.h"

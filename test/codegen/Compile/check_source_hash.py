@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 root, build, scratch = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
-script = root / "codegen/Kernel/HashSources.cmake"
+script = root / "codegen/HashSources.cmake"
 
 
 def run(folder, files):
@@ -19,10 +19,10 @@ def run(folder, files):
 
 scratch.mkdir(parents=True, exist_ok=True)
 for target in "CPU", "CUDA":
-    folders = ["codegen/Kernel", f"codegen/{target}", "dialects/DL"]
+    folders = ["codegen/Kernel", "codegen/Compile", f"codegen/{target}", "dialects/DL"]
     files = sorted(path for folder in folders for path in (root / folder).rglob("*")
                    if path.suffix in (".cpp", ".h", ".td", ".in", ".cuh"))
-    if run(root, [*files, root / "runtime/include/dlc/abi.h"]) != (build / f"codegen/Kernel/SourceHash{target}.inc").read_text():
+    if run(root, [*files, root / "runtime/include/dlc/abi.h"]) != (build / f"codegen/{target}/SourceHash.inc").read_text():
         sys.exit(f"the hash of {target}'s sources is not the build's: is it up to date?")
     print(f"{target}: {len(files)} files")
 

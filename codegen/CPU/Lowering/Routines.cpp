@@ -1,6 +1,6 @@
 //===- Routines.cpp - functions that many kernels share ---------------------------------------===//
-#include "codegen/Kernel/Routines.h"
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/CPU/Lowering/Routines.h"
+#include "codegen/Compile/KernelCache.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/MapVector.h"
 

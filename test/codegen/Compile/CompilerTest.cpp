@@ -1,5 +1,7 @@
 //===- CompilerTest.cpp - identity, cache and objects of kernels ------------------------------===//
-#include "codegen/Kernel/KernelCache.h"
+#include "codegen/CPU/CpuTarget.h"
+#include "codegen/Compile/KernelCache.h"
+#include "codegen/Compile/KernelSelector.h"
 #include "test/codegen/Harness.h"
 #include "test/lib/Nobody/Nobody.h"
 #include "llvm/Object/ObjectFile.h"
@@ -47,7 +49,7 @@ protected:
   SelectedKernel select(const std::string &text) {
     auto module = parseKernel(text, context.get());
     EXPECT_TRUE(succeeded(module));
-    auto kernel = KernelSelector(target).select(kernelBlock(**module));
+    auto kernel = KernelSelector(target.clone()).select(kernelBlock(**module));
     EXPECT_TRUE(succeeded(kernel));
     return *kernel;
   }
@@ -60,7 +62,7 @@ protected:
                   name + "\"} : " + type + "\n dl.yield %y : " + type + "\n}");
   }
   bool compiledFromCache(const SelectedKernel &kernel) {
-    auto result = compileKernels(kernel, target, options);
+    auto result = target.compile(kernel, options);
     if (!result) {
       ADD_FAILURE() << llvm::toString(result.takeError());
       return false;
@@ -189,7 +191,7 @@ TEST_F(Compiler, Concurrent) {
   std::atomic<int> right = 0;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      auto result = compileKernels(kernel, target, options);
+      auto result = target.compile(kernel, options);
       right += bool(result) && !result->front().objects.empty();
     });
   for (std::thread &thread : threads)
@@ -229,10 +231,10 @@ TEST_F(Compiler, Parallel) {
     kernels.push_back(exponential(size));
   options.cache = false;
   options.threads = 3;
-  auto together = compileKernels(kernels, target, options);
+  auto together = target.compile(kernels, options);
   ASSERT_TRUE(bool(together));
   for (auto [kernel, compiled] : llvm::zip_equal(kernels, *together)) {
-    auto alone = compileKernels(kernel, target, options);
+    auto alone = target.compile(kernel, options);
     ASSERT_TRUE(bool(alone));
     EXPECT_EQ(alone->front().objects, compiled.objects);
   }
@@ -251,7 +253,7 @@ TEST_F(Compiler, Routines) {
   };
   std::vector<SelectedKernel> kernels = {product(480), product(960)};
   for (bool cached : {false, true}) {
-    auto compiled = compileKernels(kernels, target, options);
+    auto compiled = target.compile(kernels, options);
     ASSERT_TRUE(bool(compiled));
     EXPECT_EQ(compiled->front().fromCache, cached);
     ArrayRef<std::string> first = compiled->front().objects, second = compiled->back().objects;
@@ -264,7 +266,7 @@ TEST_F(Compiler, Routines) {
 /// Nothing outside is called, and nothing but the kernel is defined for others.
 TEST_F(Compiler, Symbols) {
   SelectedKernel kernel = exponential(1000);
-  auto compiled = compileKernels(kernel, target, options);
+  auto compiled = target.compile(kernel, options);
   ASSERT_TRUE(bool(compiled));
   auto object = llvm::object::ObjectFile::createObjectFile(
       llvm::MemoryBufferRef(compiled->front().objects.front(), "kernel"));
@@ -285,8 +287,8 @@ TEST_F(Compiler, Symbols) {
 TEST_F(Compiler, Print) {
   SelectedKernel kernel = exponential(1000);
   auto contains = [&](KernelForm form, StringRef needed) {
-    auto text = printKernel(kernel, target, form);
-    return text && StringRef(*text).contains(needed);
+    auto texts = target.print(kernel, form, options);
+    return texts && StringRef(texts->front()).contains(needed);
   };
   EXPECT_TRUE(contains(KernelForm::MLIR, "math.exp"));
   EXPECT_TRUE(contains(KernelForm::LLVM, "define void @" + kernel.symbol));
