@@ -5,6 +5,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "passes/Conversion/EntryConverter.h"
@@ -28,6 +29,19 @@ static exec::VariableOp convertVariable(dl::VariableOp op, const StateLayout &st
   return variable;
 }
 
+/// Where some regions of an entry have candidates, all have: a pass behind dl-choose that makes or
+/// rebuilds a region says what runs it.
+static LogicalResult verifyChoices(dl::EntryOp entry) {
+  auto all = entry.getBlock().getOps<dl::FusedOp>();
+  auto isChosen = [](dl::FusedOp fused) { return bool(fused.getCandidateAttr()); };
+  if (llvm::none_of(all, isChosen))
+    return success();
+  for (dl::FusedOp fused : all)
+    if (!isChosen(fused))
+      return fused.emitOpError("has no candidate, though other regions of its entry have");
+  return success();
+}
+
 namespace {
 struct ConvertDLToExec : impl::ConvertDLToExecBase<ConvertDLToExec> {
   void runOnOperation() override {
@@ -39,7 +53,8 @@ struct ConvertDLToExec : impl::ConvertDLToExecBase<ConvertDLToExec> {
       KernelOutliner kernels(entries.front());
       ScalarLayout scalars;
       for (dl::EntryOp entry : entries)
-        if (failed(EntryConverter(entry, state, kernels, scalars).convert()))
+        if (failed(verifyChoices(entry)) ||
+            failed(EntryConverter(entry, state, kernels, scalars).convert()))
           return signalPassFailure();
     }
     for (dl::VariableOp variable : variables)

@@ -240,7 +240,7 @@ void EntryConverter::planAssignment(dl::AssignOp assign) {
   exec::KernelOp kernel = kernels.outline(fused);
   unsigned result = fused.getNumOperands() + value.getResultNumber();
   // Without dl-choose an anchor's code is taken later, and may be one that cannot work in place.
-  const bool isKnown = dl::chosenFor(fused) || fused.getBody().getOps<dl::AnchorOp>().empty();
+  const bool isKnown = fused.getCandidateAttr() || fused.getBody().getOps<dl::AnchorOp>().empty();
   auto sameIndex = [&](OpOperand &use) {
     auto pairs = kernel.getInPlaceAttr();
     return isKnown && pairs &&

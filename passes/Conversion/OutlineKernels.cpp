@@ -20,12 +20,10 @@ using namespace mlir;
 namespace dlc {
 
 /// "generator: schedule"; null without a candidate.
-static StringAttr scheduleOf(DictionaryAttr candidate) {
-  if (!candidate)
-    return nullptr;
-  return StringAttr::get(candidate.getContext(),
-                         candidate.getAs<StringAttr>("generator").getValue() + ": " +
-                             candidate.getAs<StringAttr>("schedule").getValue());
+static StringAttr scheduleOf(dl::CandidateAttr candidate) {
+  return candidate && candidate.getGenerator()
+             ? StringAttr::get(candidate.getContext(), candidate.name())
+             : nullptr;
 }
 
 exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
@@ -39,7 +37,7 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
     add(type, exec::Access::Read);
   for (Type type : fused.getResultTypes())
     add(type, exec::Access::Write);
-  DictionaryAttr candidate = dl::chosenFor(fused);
+  dl::CandidateAttr candidate = fused.getCandidateAttr();
   SmallVector<exec::InPlaceAttr> inPlace;
   for (auto [operand, result] : dl::findInPlacePairs(fused))
     inPlace.push_back(exec::InPlaceAttr::get(context, operand, fused->getNumOperands() + result));
@@ -51,10 +49,10 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
       });
   // For the report, and no part of a kernel's identity: what would have been second depends on the
   // tensors around a region.
-  auto second = fused->getAttrOfType<DictionaryAttr>(dl::secondBestName);
+  dl::CandidateAttr second = fused.getSecondBestAttr();
   if (second && !kernel.getSecondBestAttr()) {
     kernel.setSecondBestAttr(scheduleOf(second));
-    kernel.setSecondBestSecondsAttr(second.getAs<FloatAttr>("seconds"));
+    kernel.setSecondBestSecondsAttr(second.getSeconds());
   }
   return kernel;
 }

@@ -51,16 +51,17 @@ int64_t dlc::dl::bytesOf(Value value) {
   return program::storageBytes(cast<RankedTensorType>(value.getType()));
 }
 
-DictionaryAttr dlc::dl::chosenFor(Operation *op) {
-  return op->getAttrOfType<DictionaryAttr>(chosenName);
+CandidateAttr dlc::dl::chosenFor(Operation *op) {
+  auto fused = dyn_cast<FusedOp>(op);
+  return fused ? fused.getCandidateAttr() : CandidateAttr();
 }
 
 double dlc::dl::secondsOf(Operation *op) {
   if (op->hasTrait<StandsFirst>() || op->hasTrait<StandsLast>() || isView(op) || isJoin(op) ||
       isa<AllReduceOp>(op))
     return 0;
-  if (DictionaryAttr candidate = chosenFor(op))
-    return candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
+  if (CandidateAttr candidate = chosenFor(op))
+    return candidate.getSeconds().getValueAsDouble();
   int64_t bytes = 0;
   for (Value value : op->getOperands())
     bytes += bytesOf(value);
@@ -110,8 +111,8 @@ SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
   SmallVector<llvm::SetVector<Value>> slices =
       llvm::map_to_vector(yielded, [](Value value) { return backwardSlice(value); });
   SmallVector<InPlacePair> pairs;
-  DictionaryAttr candidate = chosenFor(fused);
-  if (candidate && candidate.contains("not_in_place"))
+  CandidateAttr candidate = fused.getCandidateAttr();
+  if (candidate && candidate.getNotInPlace())
     return pairs;
   const bool isUpdate = fused->hasAttr(updateAttr);
   for (BlockArgument argument : block.getArguments()) {

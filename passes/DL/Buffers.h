@@ -29,7 +29,7 @@ IndexOp joinOf(mlir::Value value);
 int64_t bytesOf(mlir::Value value);
 
 /// The candidate that dl-choose has taken for a region; null if it has not seen it.
-mlir::DictionaryAttr chosenFor(mlir::Operation *op);
+CandidateAttr chosenFor(mlir::Operation *op);
 
 /// By the candidate that dl-choose has taken; without one by the bytes, of which a core moves some
 /// ten in a nanosecond.

@@ -92,9 +92,8 @@ using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateS
 void storeAs(mlir::Block &region, const Layouts &layouts);
 
 /// The candidate of `region`, in the layouts that it has, that a plan pins, or else the one that
-/// runs the code of `chosen`, another region's `dl.candidate`.
-std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region,
-                                  mlir::DictionaryAttr chosen);
+/// runs the code of `chosen`, another region's.
+std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region, CandidateAttr chosen);
 
 /// The first candidate of `region` in the layouts that it has.
 std::optional<Candidate> firstCode(CandidateSource &source, FusedOp region);

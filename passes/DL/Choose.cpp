@@ -1,7 +1,7 @@
 //===- Choose.cpp - layouts and candidates of all regions together ----------------------------===//
 //
-//   %y = dl.fused(%x, %w) {          %y = dl.fused(%x, %w) {dl.candidate = {generator = "library",
-//   ^bb0(%x, %w):                                           schedule = "cuDNN, TF32", ...}}
+//   %y = dl.fused(%x, %w) {          %y = dl.fused(%x, %w) {candidate = #dl.candidate<
+//   ^bb0(%x, %w):                        generator = "library", schedule = "cuDNN, TF32", ...>}
 //     %0 = dl.convolution %x, %w ->      : (... #nhwc, ... #nhwc) -> ... #nhwc {
 //     dl.yield %0 }                    %1 = dl.convert_layout %x ...
 //                                      %2 = dl.convert_layout %w ...
@@ -666,13 +666,13 @@ static std::vector<Candidate> candidatesAsStored(CandidateSource &source, FusedO
 }
 
 std::optional<Candidate> dlc::dl::sameCode(CandidateSource &source, FusedOp region,
-                                           DictionaryAttr chosen) {
+                                           CandidateAttr chosen) {
   const std::vector<Candidate> all = candidatesAsStored(source, region);
   auto found = llvm::find_if(all, [](const Candidate &one) { return one.pinned; });
   if (found == all.end())
     found = llvm::find_if(all, [&](const Candidate &one) {
-      return chosen.getAs<StringAttr>("generator") == one.generator &&
-             chosen.getAs<StringAttr>("schedule") == one.schedule;
+      return chosen.getGenerator() && chosen.getGenerator() == one.generator &&
+             chosen.getSchedule() == one.schedule;
     });
   return found == all.end() ? std::nullopt : std::optional(*found);
 }
@@ -683,26 +683,12 @@ std::optional<Candidate> dlc::dl::firstCode(CandidateSource &source, FusedOp reg
 }
 
 /// What was chosen for a region, and its estimated seconds.
-static DictionaryAttr describe(MLIRContext *context, const Candidate &candidate, double seconds) {
+static CandidateAttr describe(MLIRContext *context, const Candidate &candidate, double seconds) {
   Builder builder(context);
-  SmallVector<NamedAttribute> fields = {
-      builder.getNamedAttr("generator", builder.getStringAttr(candidate.generator)),
-      builder.getNamedAttr("schedule", builder.getStringAttr(candidate.schedule)),
-      builder.getNamedAttr("seconds", builder.getF64FloatAttr(seconds))};
-  if (!candidate.inPlace)
-    fields.push_back(builder.getNamedAttr("not_in_place", builder.getUnitAttr()));
-  if (candidate.workspaceBytes > 0)
-    fields.push_back(
-        builder.getNamedAttr("workspace", builder.getI64IntegerAttr(candidate.workspaceBytes)));
-  return builder.getDictionaryAttr(fields);
-}
-
-/// The choice beside which something else runs for `seconds`.
-static DictionaryAttr withMore(DictionaryAttr candidate, double seconds) {
-  NamedAttrList more(candidate);
-  const double before = candidate.getAs<FloatAttr>("seconds").getValueAsDouble();
-  more.set("seconds", FloatAttr::get(Float64Type::get(candidate.getContext()), before + seconds));
-  return more.getDictionary(candidate.getContext());
+  return CandidateAttr::get(context, builder.getStringAttr(candidate.generator),
+                            builder.getStringAttr(candidate.schedule),
+                            builder.getF64FloatAttr(seconds), int64_t(candidate.workspaceBytes),
+                            !candidate.inPlace);
 }
 
 void dlc::dl::keepChoice(FusedOp region, FusedOp joined, const Candidate &candidate,
@@ -710,11 +696,10 @@ void dlc::dl::keepChoice(FusedOp region, FusedOp joined, const Candidate &candid
   NamedAttrList noted(region->getDiscardableAttrDictionary());
   for (NamedAttribute own : joined->getDiscardableAttrs())
     noted.set(own.getName(), own.getValue());
-  MLIRContext *context = region.getContext();
-  noted.set(chosenName, describe(context, candidate, candidate.seconds));
-  if (auto second = dyn_cast_or_null<DictionaryAttr>(noted.get(secondBestName)))
-    noted.set(secondBestName, withMore(second, seconds));
-  joined->setDiscardableAttrs(noted.getDictionary(context));
+  joined->setDiscardableAttrs(noted.getDictionary(region.getContext()));
+  joined.setCandidateAttr(describe(region.getContext(), candidate, candidate.seconds));
+  if (CandidateAttr second = region.getSecondBestAttr())
+    joined.setSecondBestAttr(second.withMore(seconds));
 }
 
 /// Before types change: the first candidate in the layouts that the region's code sees, and the
@@ -744,9 +729,9 @@ LogicalResult Chooser::record(const Region &region) {
     if (candidate.layouts != layouts)
       consider(candidate, candidate.seconds + conversionsOf(region, candidate.layouts));
   MLIRContext *context = fused.getContext();
-  fused->setAttr(chosenName, describe(context, here.front(), here.front().seconds));
+  fused.setCandidateAttr(describe(context, here.front(), here.front().seconds));
   if (second)
-    fused->setAttr(secondBestName, describe(context, *second, seconds));
+    fused.setSecondBestAttr(describe(context, *second, seconds));
   return success();
 }
 
@@ -764,8 +749,8 @@ FailureOr<Value> Chooser::convert(OpBuilder &builder, Location loc, Value value,
   std::vector<Candidate> candidates = source.candidatesIn(fused, layouts);
   if (candidates.empty())
     return refuse(fused, source);
-  fused->setAttr(chosenName,
-                 describe(fused.getContext(), candidates.front(), candidates.front().seconds));
+  fused.setCandidateAttr(
+      describe(fused.getContext(), candidates.front(), candidates.front().seconds));
   storeAs(body, layouts);
   convertedApart[fused->getParentOp()].push_back(program::storageBytes(stored));
   return fused.getResult(0);

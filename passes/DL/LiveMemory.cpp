@@ -37,9 +37,8 @@ const LiveMemory::Facts *LiveMemory::factsOf(Operation *op) {
                             return anchor && multipliesMuch(anchor.getAnchor());
                           }));
   }
-  if (DictionaryAttr candidate = chosenFor(op))
-    if (auto workspace = candidate.getAs<IntegerAttr>("workspace"))
-      found.workspace = workspace.getInt();
+  if (CandidateAttr candidate = chosenFor(op))
+    found.workspace = candidate.getWorkspace();
   known = std::make_shared<Facts>(std::move(found));
   return known.get();
 }

@@ -89,12 +89,11 @@ static OwningOpRef<ModuleOp> buildModule(ArrayRef<codegen::SelectedKernel> candi
                                      kernel.back().getOperandTypes(), operands);
     IRMapping mapping;
     kernel.getParent()->cloneInto(&fused.getBody(), mapping);
-    SmallVector<NamedAttribute> choice = {
-        builder.getNamedAttr("generator", builder.getStringAttr(candidate.generator->name())),
-        builder.getNamedAttr("schedule", builder.getStringAttr(candidate.candidate.schedule))};
-    if (!candidate.candidate.inPlace)
-      choice.push_back(builder.getNamedAttr("not_in_place", builder.getUnitAttr()));
-    fused->setAttr(dl::chosenName, builder.getDictionaryAttr(choice));
+    fused.setCandidateAttr(dl::CandidateAttr::get(
+        context, builder.getStringAttr(candidate.generator->name()),
+        builder.getStringAttr(candidate.candidate.schedule),
+        builder.getF64FloatAttr(candidate.candidate.cost),
+        int64_t(candidate.candidate.workspaceBytes), !candidate.candidate.inPlace));
     for (auto [i, result] : llvm::enumerate(fused.getResults()))
       dl::AssignOp::create(builder, loc, "y" + std::to_string(i), result);
     dl::ReturnOp::create(builder, loc, ValueRange());

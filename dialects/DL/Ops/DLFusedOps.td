@@ -23,11 +23,12 @@ def DL_FusedOp
     ```
     (C1) The block's arguments have the operands' types. (C2) The yielded values have the results'
     types.
-    (C3) The body holds pure dl ops only. (C4) What dl-choose notes, `dl.candidate` and
-    `dl.second_best`, has the fields that it knows. Not differentiable: fusion comes after
+    (C3) The body holds pure dl ops only. dl-choose notes which candidate runs the region, and which
+    would come next, with what that takes around it. Not differentiable: fusion comes after
     differentiation.
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$operands);
+  let arguments = (ins Variadic<DL_Tensor>:$operands, OptionalAttr<DL_CandidateAttr>:$candidate,
+      OptionalAttr<DL_CandidateAttr>:$second_best);
   let results = (outs Variadic<DL_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $operands `)` attr-dict `:` functional-type($operands, $results) $body";

@@ -314,36 +314,6 @@ LogicalResult ScalarOp::verify() {
 // fused, multi_tensor
 //===------------------------------------------------------------------------------------------===//
 
-static bool fitsChoice(NamedAttribute field) {
-  const StringRef name = field.getName();
-  Attribute value = field.getValue();
-  if (name == "generator" || name == "schedule")
-    return isa<StringAttr>(value);
-  if (name == "seconds")
-    return isa<FloatAttr>(value) && cast<FloatAttr>(value).getType().isF64() &&
-           cast<FloatAttr>(value).getValueAsDouble() >= 0;
-  if (name == "workspace")
-    return isa<IntegerAttr>(value) && cast<IntegerAttr>(value).getInt() > 0;
-  return name == "not_in_place" && isa<UnitAttr>(value);
-}
-
-/// (C4) See chosenName.
-static LogicalResult verifyChoice(FusedOp op, StringRef name) {
-  Attribute value = op->getAttr(name);
-  if (!value)
-    return success();
-  auto choice = dyn_cast<DictionaryAttr>(value);
-  if (!choice)
-    return op.emitOpError("(C4) expects a dictionary as ") << name << ", found " << value;
-  for (NamedAttribute field : choice)
-    if (!fitsChoice(field))
-      return op.emitOpError("(C4) does not know ")
-             << field.getName() << " = " << field.getValue() << " of " << name;
-  if (choice.contains("generator") != choice.contains("schedule"))
-    return op.emitOpError("(C4) expects a generator with its schedule in ") << name;
-  return success();
-}
-
 LogicalResult FusedOp::verify() {
   Block &body = getBody().front();
   if (body.getArgumentTypes() != getOperation()->getOperandTypes())
@@ -361,9 +331,7 @@ LogicalResult FusedOp::verify() {
       error.attachNote(op.getLoc()) << op.getName() << " is here";
       return error;
     }
-  if (failed(verifyChoice(*this, chosenName)))
-    return failure();
-  return verifyChoice(*this, secondBestName);
+  return success();
 }
 
 static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }

@@ -114,10 +114,8 @@ protected:
   /// The schedules of all regions.
   std::multiset<std::string> schedules(const LockFile &file) {
     std::multiset<std::string> all;
-    fuse(file)->walk([&](dl::FusedOp fused) {
-      auto choice = fused->getAttrOfType<DictionaryAttr>(dl::chosenName);
-      all.insert(cast<StringAttr>(choice.get("schedule")).str());
-    });
+    fuse(file)->walk(
+        [&](dl::FusedOp fused) { all.insert(fused.getCandidateAttr().getSchedule().str()); });
     return all;
   }
   std::string path(const char *name) const { return folder.str().str() + "/" + name; }

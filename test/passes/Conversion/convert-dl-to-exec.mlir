@@ -168,31 +168,36 @@ dl.entry @statistics() -> (tensor<4xf32> {dl.name = "y", dl.kind = #program.valu
 
 // What a sum is added to stays where it is while the code of the kernel is not chosen, which may not be able to work in place.
 // CHECK-LABEL: exec.program @sums
-// CHECK: %[[THERE:.*]] = exec.state @chosen at 64
 // CHECK: %[[NEW:.*]] = exec.alloc : <4>
 // CHECK: exec.launch @{{.*}}(read %{{.*}}, read %{{.*}}, write %[[NEW]])
-// CHECK: exec.launch @{{.*}}(read %{{.*}}, read %{{.*}}, write %[[THERE]])
 // CHECK: %[[PLACE:.*]] = exec.state @unchosen at 0
 // CHECK: exec.copy %[[NEW]] to %[[PLACE]]
+// CHECK-LABEL: exec.program @chosen_sums
+// CHECK: %[[THERE:.*]] = exec.state @chosen at 64
+// CHECK-NOT: exec.alloc
+// CHECK: exec.launch @{{.*}}(read %{{.*}}, read %{{.*}}, write %[[THERE]])
 dl.variable @unchosen : tensor<f32> role<statistic> init(#program.init<constant, 0.0, 0.0>)
 dl.variable @chosen : tensor<f32> role<statistic> init(#program.init<constant, 0.0, 0.0>)
 dl.entry @sums(%x: tensor<4xf32>) -> () attributes {kind = #program.entry<train>} {
   %a = dl.read @unchosen : tensor<f32>
-  %b = dl.read @chosen : tensor<f32>
   %0 = dl.fused(%x, %a) : (tensor<4xf32>, tensor<f32>) -> tensor<f32> {
   ^bb0(%1: tensor<4xf32>, %2: tensor<f32>):
     %3 = dl.reduce sum %1 axes = [0] : tensor<4xf32>
     %4 = dl.add %2, %3 : tensor<f32>
     dl.yield %4 : tensor<f32>
   } loc("s")
-  %5 = dl.fused(%x, %b) {dl.candidate = {generator = "cpu-reduce", schedule = "reduce", seconds = 1.0e-6}} : (tensor<4xf32>, tensor<f32>) -> tensor<f32> {
+  dl.assign @unchosen, %0 : tensor<f32>
+  dl.return
+}
+dl.entry @chosen_sums(%x: tensor<4xf32>) -> () attributes {kind = #program.entry<train>} {
+  %b = dl.read @chosen : tensor<f32>
+  %0 = dl.fused(%x, %b) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "reduce", seconds = 1.0e-6>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32> {
   ^bb0(%1: tensor<4xf32>, %2: tensor<f32>):
     %3 = dl.reduce sum %1 axes = [0] : tensor<4xf32>
     %4 = dl.add %2, %3 : tensor<f32>
     dl.yield %4 : tensor<f32>
   } loc("s")
-  dl.assign @unchosen, %0 : tensor<f32>
-  dl.assign @chosen, %5 : tensor<f32>
+  dl.assign @chosen, %0 : tensor<f32>
   dl.return
 }
 

@@ -76,8 +76,7 @@ static std::pair<double, unsigned> choose(unsigned convolutions, double secondsI
   double seconds = 0;
   unsigned blocked = 0;
   module->walk([&](dl::FusedOp fused) {
-    auto chosen = fused->getAttrOfType<DictionaryAttr>(dl::chosenName);
-    seconds += chosen.getAs<FloatAttr>("seconds").getValueAsDouble();
+    seconds += fused.getCandidateAttr().getSeconds().getValueAsDouble();
     blocked += llvm::any_of(fused.getBody().front(), llvm::IsaPred<dl::ConvolutionOp>) &&
                cast<RankedTensorType>(fused.getResult(0).getType()).getEncoding();
   });

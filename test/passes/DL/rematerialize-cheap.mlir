@@ -3,12 +3,12 @@
 // Without a budget memory is brought as low as is found. A product is not computed again; what is made of it element by element is.
 // CHECK-LABEL: dl.entry @products
 // CHECK-SAME: dl.memory = {before = 81920 : i64, recomputed = 1 : i64
-// CHECK: %[[P:.*]] = dl.fused(%{{.*}}) {dl.candidate
+// CHECK: %[[P:.*]] = dl.fused(%{{.*}}) {candidate
 // CHECK: dl.fused(%[[P]]) {dl.recomputed}
 // CHECK-NOT: dl.recomputed
 // CHECK: dl.return
 dl.entry @products(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) attributes {kind = #program.entry<train>} {
-  %p = dl.fused(%x) {dl.candidate = {seconds = 1.0e-9 : f64}} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %p = dl.fused(%x) {candidate = #dl.candidate<seconds = 1.0e-9 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
   ^bb0(%0: tensor<64x64xf32>):
     %1 = dl.matmul %0, %0 : tensor<64x64xf32>, tensor<64x64xf32>
     dl.yield %1 : tensor<64x64xf32>

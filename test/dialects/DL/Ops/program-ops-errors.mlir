@@ -317,9 +317,10 @@ dl.entry @fused_c3() attributes {kind = #program.entry<infer>} {
 
 // -----
 
-dl.entry @fused_c4_text(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
-  // expected-error @+1 {{'dl.fused' op (C4) expects a dictionary as dl.candidate, found "map"}}
-  %y = dl.fused(%x) {dl.candidate = "map"} : (tensor<3xf32>) -> tensor<3xf32> {
+// What dl-choose notes is typed.
+dl.entry @candidate_text(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{attribute 'candidate' failed to satisfy constraint: one way to run a region}}
+  %y = dl.fused(%x) {candidate = "map"} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
@@ -329,9 +330,9 @@ dl.entry @fused_c4_text(%x: tensor<3xf32>) attributes {kind = #program.entry<inf
 
 // -----
 
-dl.entry @fused_c4_field(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
-  // expected-error @+1 {{'dl.fused' op (C4) does not know "second" = 1.000000e+00 : f64 of dl.candidate}}
-  %y = dl.fused(%x) {dl.candidate = {second = 1.0 : f64}} : (tensor<3xf32>) -> tensor<3xf32> {
+dl.entry @candidate_c1(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C1) expects a generator with its schedule}}
+  %y = dl.fused(%x) {candidate = #dl.candidate<generator = "cpu-map", seconds = 1.0>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
@@ -341,9 +342,9 @@ dl.entry @fused_c4_field(%x: tensor<3xf32>) attributes {kind = #program.entry<in
 
 // -----
 
-dl.entry @fused_c4_type(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
-  // expected-error @+1 {{'dl.fused' op (C4) does not know "seconds" = 1 : i64 of dl.second_best}}
-  %y = dl.fused(%x) {dl.second_best = {seconds = 1 : i64}} : (tensor<3xf32>) -> tensor<3xf32> {
+dl.entry @candidate_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C2) expects seconds of 0 or more as an f64, found -1.000000e+00 : f64}}
+  %y = dl.fused(%x) {second_best = #dl.candidate<seconds = -1.0 : f64>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
@@ -353,9 +354,21 @@ dl.entry @fused_c4_type(%x: tensor<3xf32>) attributes {kind = #program.entry<inf
 
 // -----
 
-dl.entry @fused_c4_half(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
-  // expected-error @+1 {{'dl.fused' op (C4) expects a generator with its schedule in dl.candidate}}
-  %y = dl.fused(%x) {dl.candidate = {generator = "cpu-map"}} : (tensor<3xf32>) -> tensor<3xf32> {
+dl.entry @candidate_c2_type(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C2) expects seconds of 0 or more as an f64, found 1.000000e+00 : f32}}
+  %y = dl.fused(%x) {second_best = #dl.candidate<seconds = 1.0 : f32>} : (tensor<3xf32>) -> tensor<3xf32> {
+  ^bb0(%0: tensor<3xf32>):
+    %1 = dl.exp %0 : tensor<3xf32>
+    dl.yield %1 : tensor<3xf32>
+  }
+  dl.return
+}
+
+// -----
+
+dl.entry @candidate_c3(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{(C3) expects a workspace of 0 or more, found -1}}
+  %y = dl.fused(%x) {candidate = #dl.candidate<seconds = 1.0, workspace = -1>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
