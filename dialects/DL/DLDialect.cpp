@@ -88,7 +88,7 @@ LogicalResult CandidateAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
-std::string CandidateAttr::name() const {
+std::string CandidateAttr::describe() const {
   return getGenerator() ? (getGenerator().getValue() + ": " + getSchedule().getValue()).str() : "";
 }
 

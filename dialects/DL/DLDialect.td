@@ -111,7 +111,7 @@ def DL_CandidateAttr : DL_Attr<"Candidate", "candidate"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// "cpu-map: map"; empty without a generator.
-    std::string name() const;
+    std::string describe() const;
     /// The same, beside which something else runs for `more` seconds.
     CandidateAttr withMore(double more) const;
   }];

@@ -22,7 +22,7 @@ namespace dlc {
 /// "generator: schedule"; null without a candidate.
 static StringAttr scheduleOf(dl::CandidateAttr candidate) {
   return candidate && candidate.getGenerator()
-             ? StringAttr::get(candidate.getContext(), candidate.name())
+             ? StringAttr::get(candidate.getContext(), candidate.describe())
              : nullptr;
 }
 

@@ -35,6 +35,7 @@ EXCEPTIONS = {
     "codegen/Plan/ReportPage.cpp": [("1e-30", "instead of zero")],
     "codegen/Tune/LockFile.cpp": [("limit = 256 << 20", "of a file")],
     "codegen/Tune/Tuner.cpp": [("least(), 1e-9", "instead of zero")],
+    "dialects/DL/Formulas/Losses.cpp": [("epsilon = 1e-12", "of the formula")],
     "dialects/DL/Ops/DLAttention.cpp": [("lowestScore", "a number that no score reaches")],
     "dialects/DL/Rules/Optimizers.cpp": [("epsilon", "a setting")],
     "passes/DL/Buckets.h": [("alpha", "of a network: --link says another"), ("beta", "the same"),

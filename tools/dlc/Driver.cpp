@@ -13,10 +13,16 @@
 #include "codegen/Plan/Shortfalls.h"
 #include "codegen/Targets.h"
 #include "codegen/Tune/Probe.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLUpdateOps.h"
+#include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Exec/Memory.h"
+#include "dialects/Program/ProgramOps.h"
 #include "frontend/DL/Frontend.h"
 #include "frontend/DL/Syntax/Foreign.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
@@ -36,6 +42,9 @@ using namespace mlir;
 namespace json = llvm::json;
 
 namespace dlc::tool {
+
+/// Whether a file holds a module in the dl dialect, not the model language.
+static bool isDialect(StringRef file) { return file.ends_with(".mlir"); }
 
 /// What --emit prints kernels as; nothing if it prints something else.
 static std::optional<codegen::KernelForm> formOf(Emit emit) {
@@ -89,6 +98,7 @@ private:
   void warnOfForeignWord();
   LogicalResult checkProcessor();
   void warnOfOtherProcessor();
+  LogicalResult readDialect();
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
   LogicalResult makeTrainingSteps();
@@ -160,7 +170,11 @@ LogicalResult Driver::checkOutput() {
 LogicalResult Driver::writeModule() {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream);
+  // What is to be read again keeps what locations say: the names of layers.
+  OpPrintingFlags flags;
+  if (isDialect(options.output))
+    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  module->print(stream, flags);
   return writeText(text);
 }
 
@@ -186,16 +200,64 @@ void Driver::warnOfForeignWord() {
       .hint(foreign.hint.empty() ? "write " + foreign.native.str() : foreign.hint.str());
 }
 
+/// What a module that dlc reads may hold: what stands in it before any pass has run.
+static LogicalResult verifyUntouched(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (!isa<dl::VariableOp, dl::EntryOp, program::SettingsOp>(op))
+      return op.emitError("expected dl.variable, dl.entry or program.settings, found ")
+             << op.getName();
+  if (module.getOps<dl::EntryOp>().empty())
+    return module.emitError("the module has no dl.entry");
+  for (auto entry : module.getOps<dl::EntryOp>()) {
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      if (entry.getInputName(i).empty())
+        return entry.emitError() << "input " << i << " has no name, dl.name";
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      if (entry.getOutputName(i).empty())
+        return entry.emitError() << "output " << i << " has no name, dl.name";
+  }
+  WalkResult result = module.walk([](Operation *op) {
+    if (!op->getParentOfType<dl::EntryOp>() ||
+        (isa<dl::DLDialect>(op->getDialect()) && !isa<dl::FusedOp, dl::MultiTensorOp>(op)))
+      return WalkResult::advance();
+    op->emitError() << op->getName() << " is what passes make: dlc reads what --emit=dl writes";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// The module that --emit=dl has written, or another program.
+LogicalResult Driver::readDialect() {
+  std::string error;
+  const frontend::FileId file = sources.load(options.input, error);
+  if (file == frontend::noFile)
+    return engine.error({}, "cannot read '" + options.input + "': " + error), failure();
+  module = parseSourceString<ModuleOp>(sources.text(file), ParserConfig(&context), options.input);
+  if (!module || failed(verifyUntouched(*module)))
+    return failure();
+  if (options.dataParallel && !(*module)->hasAttr(program::dataParallelName))
+    return engine.error({}, "--data-parallel: '" + options.input +
+                                "' was written without it, by which losses differ"),
+           failure();
+  return success();
+}
+
 /// The model as the frontend gives it.
 LogicalResult Driver::readModel() {
+  engine.warningsAreErrors = options.warningsAreErrors;
+  warnOfForeignWord();
+  if (isDialect(options.input))
+    return failure(failed(readDialect()) || failed(checkOutput()));
   frontend::FrontendOptions language{options.defines,        withLibrary(options.includeDirs),
                                      options.trainSection,   options.inferBatches,
                                      options.precision,      options.inferPrecision,
                                      options.inputGradients, options.dataParallel};
-  engine.warningsAreErrors = options.warningsAreErrors;
-  warnOfForeignWord();
   module = frontend::compile(sources, options.input, language, context, engine);
-  return failure(!module || failed(checkOutput()));
+  if (!module)
+    return failure();
+  if (options.dataParallel)
+    (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
+  return checkOutput();
 }
 
 LogicalResult Driver::checkAgainstNames() {
@@ -211,8 +273,6 @@ LogicalResult Driver::checkAgainstNames() {
 
 /// What is behind it depends on the target: cuDNN's engines, too.
 LogicalResult Driver::makeTrainingSteps() {
-  if (options.dataParallel)
-    (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
   if (options.math == codegen::Math::TF32 && !target->has(codegen::Ability::Libraries))
     engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
@@ -543,7 +603,24 @@ static std::string checkForm(const Options &options, const codegen::Target &targ
              : "--emit=kernels and --emit=asm are for CPU targets: use --emit=cuda or --emit=ptx";
 }
 
+/// What only the language understands.
+static std::string checkForDialect(const Options &options) {
+  for (auto [isGiven, flag] : {std::pair{!options.defines.empty(), "-D"},
+                               {!options.includeDirs.empty(), "-I"},
+                               {!options.trainSection.empty(), "--train"},
+                               {!options.inferBatches.empty(), "--infer-batch"},
+                               {options.precision != "f32", "--precision"},
+                               {!options.inferPrecision.empty(), "--infer-precision"}})
+    if (isGiven)
+      return std::string(flag) + " is for models in the language: '" + options.input +
+             "' is a module in the dl dialect";
+  return "";
+}
+
 std::string checkForTarget(const Options &options) {
+  if (isDialect(options.input))
+    if (std::string wrong = checkForDialect(options); !wrong.empty())
+      return wrong;
   const std::shared_ptr<codegen::Target> target =
       llvm::cantFail(codegen::getTarget(options.target));
   if (std::string wrong = checkForm(options, *target); !wrong.empty())

@@ -344,7 +344,7 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   Options options;
   std::string emit;
   addModel(app, options,
-           "model file (.dl) to compile; also: dlc check, dlc fmt, dlc tune, dlc lsp");
+           "model (.dl, or .mlir in the dl dialect); also: dlc check, fmt, tune, lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
   showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size", "--link",
