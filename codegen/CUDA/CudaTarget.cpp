@@ -1,7 +1,7 @@
 //===- CudaTarget.cpp - what GPUs are called, offer and want ----------------------------------===//
 #include "codegen/CUDA/CudaTarget.h"
+#include "codegen/CUDA/Compile/Nvrtc.h"
 #include "codegen/CUDA/Generators.h"
-#include "codegen/CUDA/Nvrtc.h"
 #include "codegen/Compile/StoredRegion.h"
 #include "codegen/Machine/MachineFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -51,7 +51,7 @@ std::string CudaTarget::description() const {
   return name() + (math() == DLC_MATH_TF32 ? ", TF32" : "");
 }
 
-/// For the flags of native code see codegen/CUDA/Simt.cpp.
+/// For the flags of native code see codegen/CUDA/Compile/Simt.cpp.
 ModuleNeeds CudaTarget::needs() const {
   ModuleNeeds needs;
   if (!architectures.empty())

@@ -2,7 +2,7 @@
 #ifndef DLC_CODEGEN_CUDA_CUDATARGET_H
 #define DLC_CODEGEN_CUDA_CUDATARGET_H
 
-#include "codegen/CUDA/CudaText.h"
+#include "codegen/CUDA/Text/CudaText.h"
 #include "codegen/Compile/Target.h"
 #include "codegen/Machine/Machine.h"
 

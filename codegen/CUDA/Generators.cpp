@@ -1,5 +1,5 @@
 //===- Generators.cpp - the list of CUDA's generators, and what they share --------------------===//
-#include "codegen/CUDA/TileProductGenerator.h"
+#include "codegen/CUDA/Product/TileProductGenerator.h"
 #include "dialects/DL/Facts/Slice.h"
 #include "dlc/abi.h"
 

@@ -3,7 +3,7 @@
 #define DLC_CODEGEN_CUDA_GENERATORS_H
 
 #include "codegen/CUDA/CudaTarget.h"
-#include "codegen/CUDA/KernelText.h"
+#include "codegen/CUDA/Text/KernelText.h"
 
 namespace dlc::codegen {
 

@@ -5,7 +5,7 @@
 #include "codegen/Kernel/KernelSpec.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/DL/CandidateSource.h"
+#include "passes/DL/Choice/CandidateSource.h"
 
 namespace dlc::codegen {
 

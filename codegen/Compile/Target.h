@@ -12,7 +12,7 @@
 #define DLC_CODEGEN_COMPILE_TARGET_H
 
 #include "codegen/Compile/CompiledKernel.h"
-#include "passes/DL/CandidateSource.h"
+#include "passes/DL/Choice/CandidateSource.h"
 #include "passes/Pipelines.h"
 #include <functional>
 

@@ -85,7 +85,7 @@ struct Candidate {
   bool isSlow = false;
   float handicap = 0; ///< the part of `cost` that only keeps it behind all others
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
-  std::shared_ptr<const CudaText> text = nullptr; ///< codegen/CUDA/CudaText.h
+  std::shared_ptr<const CudaText> text = nullptr; ///< codegen/CUDA/Text/CudaText.h
 };
 
 /// What kernels of the anchor compute, for messages: "products".

@@ -8,7 +8,7 @@
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/Exec/Memory.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/DL/Buffers.h"
+#include "passes/DL/Memory/Buffers.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 

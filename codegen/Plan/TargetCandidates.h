@@ -3,7 +3,7 @@
 #define DLC_CODEGEN_PLAN_TARGETCANDIDATES_H
 
 #include "codegen/Compile/KernelSelector.h"
-#include "passes/DL/CandidateSource.h"
+#include "passes/DL/Choice/CandidateSource.h"
 
 namespace dlc::codegen {
 

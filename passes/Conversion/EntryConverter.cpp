@@ -9,7 +9,7 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
-#include "passes/DL/Buffers.h"
+#include "passes/DL/Memory/Buffers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -11,7 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/FlatLayout.h"
 #include "passes/Conversion/StorageOrder.h"
-#include "passes/DL/Buffers.h"
+#include "passes/DL/Memory/Buffers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
 

@@ -4,7 +4,7 @@
 
 #include "dialects/DL/DL.h"
 #include "mlir/Pass/Pass.h"
-#include "passes/DL/CandidateSource.h"
+#include "passes/DL/Choice/CandidateSource.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dlc::dl {

@@ -2,7 +2,7 @@
 #include "passes/DL/Update/Copies.h"
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
-#include "passes/DL/Prepare.h"
+#include "passes/DL/Choice/Prepare.h"
 
 using namespace mlir;
 using namespace dlc;

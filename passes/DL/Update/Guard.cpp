@@ -7,7 +7,7 @@
 // The factors are those of PyTorch's GradScaler; a scale that is a number stays.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "passes/DL/LossScale.h"
+#include "passes/DL/Precision/LossScale.h"
 #include "passes/DL/Update/EntryUpdate.h"
 #include <limits>
 

@@ -1,7 +1,7 @@
 //===- SimtTest.cpp - what the SIMT device sees in CUDA text ----------------------------------===//
-#include "codegen/CUDA/Simt.h"
-#include "codegen/CUDA/Headers.h"
-#include "codegen/CUDA/Sources.h"
+#include "codegen/CUDA/Compile/Simt.h"
+#include "codegen/CUDA/Compile/Headers.h"
+#include "codegen/CUDA/Text/Sources.h"
 #include "dlc/abi.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -3,9 +3,9 @@
 // They lie in memory in the types of NVIDIA's headers, so these tests need a toolkit's.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "codegen/CUDA/Compile/Headers.h"
+#include "codegen/CUDA/Compile/Nvrtc.h"
 #include "codegen/CUDA/CudaTarget.h"
-#include "codegen/CUDA/Headers.h"
-#include "codegen/CUDA/Nvrtc.h"
 #include "test/codegen/Harness.h"
 #include "llvm/ADT/APFloat.h"
 #include <bit>

@@ -1,5 +1,5 @@
 //===- SelectorTest.cpp - generators are asked once -------------------------------------------===//
-#include "codegen/CUDA/Sources.h"
+#include "codegen/CUDA/Text/Sources.h"
 #include "codegen/Compile/KernelSelector.h"
 #include "codegen/Targets.h"
 #include "mlir/IR/MLIRContext.h"

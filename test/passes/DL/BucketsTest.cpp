@@ -1,5 +1,5 @@
 //===- BucketsTest.cpp - cuts of gradients against all cuts that there are --------------------===//
-#include "passes/DL/Buckets.h"
+#include "passes/DL/Schedule/Buckets.h"
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>

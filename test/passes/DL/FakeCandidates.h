@@ -10,7 +10,7 @@
 
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
-#include "passes/DL/CandidateSource.h"
+#include "passes/DL/Choice/CandidateSource.h"
 
 namespace dlc::test {
 

@@ -16,7 +16,7 @@
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/DL/LiveMemory.h"
+#include "passes/DL/Memory/LiveMemory.h"
 #include "passes/DL/Passes.h"
 #include "test/lib/Interpreter/Interpreter.h"
 #include <gtest/gtest.h>

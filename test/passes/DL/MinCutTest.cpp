@@ -3,7 +3,7 @@
 // On random graphs that are small enough to try every partition.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "passes/DL/MinCut.h"
+#include "passes/DL/Memory/MinCut.h"
 #include <bit>
 #include <gtest/gtest.h>
 #include <random>

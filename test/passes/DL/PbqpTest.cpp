@@ -4,7 +4,7 @@
 // sums are exact.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "passes/DL/Pbqp.h"
+#include "passes/DL/Choice/Pbqp.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

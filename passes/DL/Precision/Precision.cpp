@@ -1,0 +1,48 @@
+//===- Precision.cpp - where an op may compute in 16 bits -------------------------------------===//
+#include "passes/DL/Precision/Precision.h"
+#include "dialects/DL/Ops/DLAttentionOps.h"
+#include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLLossOps.h"
+#include "dialects/DL/Ops/DLMatmulOps.h"
+#include "dialects/DL/Ops/DLPoolingOps.h"
+#include "dialects/DL/Ops/DLRecurrentOps.h"
+#include "dialects/DL/Ops/DLReductionOps.h"
+
+using namespace mlir;
+using namespace dlc::dl;
+
+static bool isProduct(Operation *op) {
+  return isa<MatmulOp, ConvolutionOp, ConvolutionBackwardDataOp, ConvolutionBackwardFilterOp,
+             AttentionOp>(op);
+}
+
+/// Sums, and means of them, may be of many small numbers; a maximum is one of its operand's.
+static bool isSum(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return isa<MomentsOp, SlidingSumOp>(op) || (reduce && reduce.getKind() == ReduceKind::Sum);
+}
+
+static bool isLossOrMetric(Operation *op) {
+  return isa<SoftmaxCrossEntropyOp, SmoothedCrossEntropyOp, ProbabilityCrossEntropyOp,
+             SigmoidCrossEntropyOp, HuberOp, HingeOp, KlDivergenceOp, AccuracyOp, TopAccuracyOp,
+             BinaryAccuracyOp>(op);
+}
+
+Precision dlc::dl::precisionOf(Operation *op) {
+  if (isProduct(op))
+    return Precision::Narrow;
+  if (isSum(op) || isLossOrMetric(op) ||
+      isa<SoftmaxOp, LogSoftmaxOp, ExpOp, LogOp, PowerOp, LayerNormOp, RmsNormOp, GroupNormOp,
+          LstmOp, GruOp>(op))
+    return Precision::Wide;
+  if (isa<BatchNormOp, BatchNormInferenceOp, LocalResponseNormOp, GeluOp>(op))
+    return Precision::Rounded;
+  return Precision::Widest;
+}
+
+bool dlc::dl::roundsGradient(Operation *op) {
+  return isa<ElementwiseOp>(op) && !isa<AddOp, SubtractOp, MultiplyOp, NegateOp, AbsOp, ReluOp,
+                                        MaximumOp, MinimumOp, SelectOp, CompareOp, CastOp>(op);
+}

@@ -1,0 +1,30 @@
+//===- Precision.h - where an op may compute in 16 bits -----------------------------*- C++ -*-===//
+//
+// The rules of PyTorch's autocast. Products and convolutions multiply what 16 bits hold and add it
+// up in f32: their operands and results are narrow. What is a function of a sum, of an exponential
+// or of a small difference is computed in f32.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_PASSES_DL_PRECISION_PRECISION_H
+#define DLC_PASSES_DL_PRECISION_PRECISION_H
+
+#include "mlir/IR/Operation.h"
+
+namespace dlc::dl {
+
+enum class Precision {
+  Narrow,  ///< operands and results of 16 bits
+  Wide,    ///< operands and results of f32
+  Rounded, ///< computed in f32, the result rounded once to the type of its first operand
+  Widest,  ///< operands and results of the type of its widest operand
+};
+
+Precision precisionOf(mlir::Operation *op);
+
+/// Whether each element of the op's gradient is rounded more than once where the rule is computed
+/// in the op's own type of 16 bits.
+bool roundsGradient(mlir::Operation *op);
+
+} // namespace dlc::dl
+
+#endif
