@@ -1,7 +1,7 @@
 // Attention.
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLAttentionOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 #include <cmath>
 

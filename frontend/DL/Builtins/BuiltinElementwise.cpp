@@ -1,6 +1,6 @@
 // Element-wise functions; some work on numbers too.
 #include "dialects/DL/Ops/DLElementwiseOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 #include <cmath>
 

@@ -1,13 +1,19 @@
 // Losses and metrics. Each is a value per sample, then a reduction over all of them that counts
 // valid samples only.
-#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Formulas/Losses.h"
+#include "dialects/DL/Formulas/Metrics.h"
+#include "dialects/DL/Formulas/Orders.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLLossOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 namespace dlc::frontend {
+
+namespace formulas = dl::formulas;
+
+static dl::TensorBuilder at(Call &call) { return {call.entry().builder, call.location()}; }
 
 static Value applyReduction(Call &call, const Tensor &perSample, llvm::StringRef reduction) {
   if (reduction == "none")
@@ -96,14 +102,6 @@ static std::optional<BatchAxis> sampleBatch(Call &call, const Tensor &logits, co
   return std::nullopt;
 }
 
-/// What is counted is added up in f32, or in f64 where the logits are.
-static mlir::Value toAccumulated(dl::TensorBuilder &b, mlir::Value x) {
-  auto type = b.typeOf(x);
-  if (!type.getElementType().isF64())
-    type = type.clone(b.builder.getF32Type());
-  return type == x.getType() ? x : dl::CastOp::create(b.builder, b.loc, type, x).getResult();
-}
-
 namespace {
 /// Labels beside logits, as losses and metrics over classes take them.
 struct Labels {
@@ -148,10 +146,8 @@ bool Labels::read(Call &call, int64_t classAxis) {
   if (!call.markNumbers("label", classes, ignored))
     return false;
   if (ignored && *ignored >= 0 && *ignored < classes) {
-    dl::TensorBuilder b{call.entry().builder, call.location()};
-    mlir::Value isIgnored =
-        b.compare(dl::Predicate::EQ, numbers, b.splatLike(numbers, double(*ignored)));
-    numbers = b.select(isIgnored, b.splatLike(numbers, -1), numbers);
+    dl::TensorBuilder b = at(call);
+    numbers = formulas::withoutClass(b, numbers, *ignored);
   }
   return readWeights(call, ignored);
 }
@@ -164,7 +160,7 @@ bool Labels::readWeights(Call &call, std::optional<int64_t> ignored) {
   if (!given && !ignored)
     return true;
   EntryBuilder &entry = call.entry();
-  dl::TensorBuilder b{entry.builder, call.location()};
+  dl::TensorBuilder b = at(call);
   auto type = mlir::RankedTensorType::get({classes}, logits.type().getElementType());
   if (given && (given->type() != type || given->batch.exists())) {
     call.fail("weight", "'weight' has a number for each class, " + describe(type) + ", found " +
@@ -179,7 +175,7 @@ bool Labels::readWeights(Call &call, std::optional<int64_t> ignored) {
   if (!known.each) {
     mlir::Value table = given ? classWeights : b.splat(type, 1);
     known.each = dl::GatherOp::create(entry.builder, call.location(), table, numbers, 0);
-    Tensor counted = call.make(toAccumulated(b, known.each), batch, {&label});
+    Tensor counted = call.make(formulas::toAccumulated(b, known.each), batch, {&label});
     Value total = applyReduceAll(call, Reduction::Sum, counted);
     if (total.isPoison())
       return false;
@@ -192,10 +188,8 @@ bool Labels::readWeights(Call &call, std::optional<int64_t> ignored) {
 /// What `op` gives a sample, 0 for those whose class is ignored.
 static Tensor ofSamples(Call &call, const Labels &labels, mlir::Value perSample) {
   if (!call.isNone("ignore")) {
-    dl::TensorBuilder b{call.entry().builder, call.location()};
-    mlir::Value number = labels.numbers, limit = b.splatLike(number, double(labels.classes));
-    perSample = b.keepWhere(b.compare(dl::Predicate::GE, number, b.splatLike(number, 0)),
-                            b.keepWhere(b.compare(dl::Predicate::LT, number, limit), perSample));
+    dl::TensorBuilder b = at(call);
+    perSample = formulas::whereClass(b, perSample, labels.numbers, labels.classes);
   }
   return call.make(perSample, labels.batch, {&call.tensor("logits"), &call.tensor("label")});
 }
@@ -209,10 +203,9 @@ static Value applyReduction(Call &call, const Labels &labels, const Tensor &perS
   if (sum.isPoison())
     return sum;
   Tensor result = sum.as<Tensor>();
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   mlir::Value total = labels.weights->total, numerator = result.value;
-  // Where nothing counts the sum is 0, too.
-  result.value = b.divide(numerator, b.castLike(b.aboveZeroOrOne(total), numerator));
+  result.value = formulas::meanByWeight(b, numerator, total);
   if (result.terms)
     result.terms = std::make_shared<const Terms>(Terms{{numerator, 1, false, total}});
   return result;
@@ -276,9 +269,10 @@ static Value onLargest(Call &call, const Tensor &target, int64_t axis, Settings.
   if (logits.shape()[axis] == 0)
     return call.fail("logits", call.label + " expects classes along axis " + llvm::Twine(axis) +
                                    ", found " + describe(logits.type()));
+  dl::TensorBuilder b = at(call);
   mlir::Value correct =
-      Op::create(call.entry().builder, call.location(), logits.value,
-                 largestIndex(call, target.value, axis), uint64_t(axis), settings...);
+      Op::create(b.builder, b.loc, logits.value, formulas::largestIndex(b, target.value, axis),
+                 uint64_t(axis), settings...);
   return applyReduction(call, ofProbabilities(call, target, axis, correct),
                         call.string("reduction"));
 }
@@ -350,39 +344,17 @@ static Value buildProbabilities(Call &call, const Tensor &target) {
   auto smoothing = readSmoothing(call);
   if (!smoothing)
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  int64_t classes = logits.shape()[axis];
-  mlir::Value expected = target.value;
-  if (*smoothing != 0)
-    expected = b.shift(b.scale(expected, 1 - *smoothing), *smoothing / double(classes));
-  if (const Tensor *weight = call.value("weight").getIf<Tensor>()) {
-    auto type = mlir::RankedTensorType::get({classes}, logits.type().getElementType());
+  dl::TensorBuilder b = at(call);
+  const Tensor *weight = call.value("weight").getIf<Tensor>();
+  if (weight) {
+    auto type = mlir::RankedTensorType::get({logits.shape()[axis]}, logits.type().getElementType());
     if (weight->type() != type || weight->batch.exists())
       return call.fail("weight", "'weight' has a number for each class, " + describe(type) +
                                      ", found " + describe(weight->type()));
-    mlir::Value fixed = dl::StopGradientOp::create(b.builder, b.loc, weight->value);
-    expected = b.multiply(expected, b.broadcast(fixed, logits.type(), {axis}));
   }
-  mlir::Value value =
-      dl::ProbabilityCrossEntropyOp::create(b.builder, b.loc, logits.value, expected, axis);
+  mlir::Value value = formulas::probabilityCrossEntropy(
+      b, logits.value, target.value, axis, *smoothing, weight ? weight->value : mlir::Value());
   return applyReduction(call, ofProbabilities(call, target, axis, value), call.string("reduction"));
-}
-
-/// Each class's logarithm by the weight of that class, those of the label and, for smoothing, of
-/// all.
-static mlir::Value weightedCrossEntropy(Call &call, const Labels &labels, double smoothing) {
-  const Tensor &logits = call.tensor("logits");
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value own = dl::SoftmaxCrossEntropyOp::create(b.builder, b.loc, logits.value,
-                                                      labels.numbers, labels.axis);
-  own = b.multiply(own, labels.weights->each);
-  if (smoothing == 0)
-    return own;
-  mlir::Value logarithms =
-      dl::LogSoftmaxOp::create(b.builder, b.loc, logits.value, uint64_t(labels.axis));
-  mlir::Value spread = b.broadcast(labels.classWeights, logits.type(), {labels.axis});
-  mlir::Value all = b.reduce(dl::ReduceKind::Sum, b.multiply(logarithms, spread), {labels.axis});
-  return b.subtract(b.scale(own, 1 - smoothing), b.scale(all, smoothing / double(labels.classes)));
 }
 
 /// A loss on logits has the activation inside: a second one makes the model learn slowly and
@@ -408,12 +380,14 @@ static Value buildSoftmaxCrossEntropy(Call &call) {
   auto axis = smoothing ? classAxis(call, call.tensor("logits"), *label) : std::nullopt;
   if (!axis || !labels.read(call, *axis))
     return Poison{};
-  Tensor each =
-      labels.classWeights ? ofSamples(call, labels, weightedCrossEntropy(call, labels, *smoothing))
-      : *smoothing == 0
-          ? onClasses<dl::SoftmaxCrossEntropyOp>(call, labels)
-          : onClasses<dl::SmoothedCrossEntropyOp>(call, labels, llvm::APFloat(*smoothing));
-  return applyReduction(call, labels, each, call.string("reduction"));
+  dl::TensorBuilder b = at(call);
+  mlir::Value logits = call.tensor("logits").value;
+  mlir::Value each =
+      labels.classWeights
+          ? formulas::weightedCrossEntropy(b, logits, labels.numbers, labels.axis, *smoothing,
+                                           labels.weights->each, labels.classWeights)
+          : formulas::softmaxCrossEntropy(b, logits, labels.numbers, labels.axis, *smoothing);
+  return applyReduction(call, labels, ofSamples(call, labels, each), call.string("reduction"));
 }
 
 /// exp of the mean cross entropy, taken when all batches have been added up.
@@ -446,11 +420,9 @@ buildElementLoss(Call &call, llvm::StringRef first,
                         call.string("reduction"));
 }
 
-/// With weights w of all elements and p of those whose answer is yes: w * ((1 - target) * x +
-/// (1 + (p - 1) * target) * log(1 + exp(-x))).
 static Value buildSigmoidCrossEntropy(Call &call) {
   warnActivation(call, "sigmoid");
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   Tensor logits, target;
   BatchAxis batch;
   if (!matchOperands(call, call.operand("logits"), call.operand("target"), logits, target, batch))
@@ -472,17 +444,14 @@ static Value buildSigmoidCrossEntropy(Call &call) {
     loss.hasData |= weight.hasData;
     return weight.value;
   };
-  if (call.isNone("positive_weight")) {
-    loss.value = dl::SigmoidCrossEntropyOp::create(b.builder, b.loc, logits.value, target.value);
-  } else {
-    auto positive = weights("positive_weight");
-    if (!positive)
+  mlir::Value positive;
+  if (!call.isNone("positive_weight")) {
+    auto read = weights("positive_weight");
+    if (!read)
       return Poison{};
-    mlir::Value ofYes = b.shift(b.multiply(b.shift(*positive, -1), target.value), 1);
-    mlir::Value ofNo = b.subtract(b.splatLike(logits.value, 1), target.value);
-    loss.value = b.add(b.multiply(ofNo, logits.value),
-                       b.multiply(ofYes, b.softplus(b.negate(logits.value))));
+    positive = *read;
   }
+  loss.value = formulas::sigmoidCrossEntropy(b, logits.value, target.value, positive);
   if (!call.isNone("weight")) {
     auto weight = weights("weight");
     if (!weight)
@@ -492,8 +461,6 @@ static Value buildSigmoidCrossEntropy(Call &call) {
   return applyReduction(call, loss, call.string("reduction"));
 }
 
-/// With the cosine c of a and b along their last axis: 1 - c where the sign is above 0, else
-/// max(0, c - margin).
 static Value buildCosineEmbedding(Call &call) {
   Tensor a, other;
   BatchAxis batch;
@@ -511,18 +478,9 @@ static Value buildCosineEmbedding(Call &call) {
       (batch.exists() && sign.batch.exists() && sign.batch != batch))
     return call.fail("sign", "'sign' is 1 or -1 for each pair of embeddings " + describe(a.type()) +
                                  ", found " + describe(sign.type()));
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  auto dot = [&](mlir::Value left, mlir::Value right) {
-    return b.reduce(dl::ReduceKind::Sum, b.multiply(left, right), {axis});
-  };
-  // Embeddings of length 0 have the cosine 0, and a gradient.
-  constexpr double epsilon = 1e-12;
-  mlir::Value squares = b.multiply(b.shift(dot(a.value, a.value), epsilon),
-                                   b.shift(dot(other.value, other.value), epsilon));
-  mlir::Value cosine = b.divide(dot(a.value, other.value), b.sqrt(squares));
-  mlir::Value apart = b.atLeast(b.shift(cosine, -call.number("margin")), 0);
-  mlir::Value together = b.subtract(b.splatLike(cosine, 1), cosine);
-  mlir::Value loss = b.select(b.above(sign.value, 0), together, apart);
+  dl::TensorBuilder b = at(call);
+  mlir::Value loss =
+      formulas::cosineEmbedding(b, a.value, other.value, sign.value, call.number("margin"));
   return applyReduction(call,
                         call.make(loss, batch.exists() ? batch : sign.batch, {&a, &other, &sign}),
                         call.string("reduction"));
@@ -540,7 +498,7 @@ static Value buildBinaryAccuracy(Call &call) {
 /// Exact: a batch has far fewer than 2^24 elements, and the runtime adds up batches in double.
 static mlir::Value countNumbers(Call &call, mlir::Value index, BatchAxis batch, int64_t count) {
   EntryBuilder &entry = call.entry();
-  dl::TensorBuilder b{entry.builder, call.location()};
+  dl::TensorBuilder b = at(call);
   mlir::Type f32 = b.builder.getF32Type();
   mlir::Value ones = b.splat(b.typeOf(index).clone(f32), 1);
   return dl::ScatterAddOp::create(b.builder, b.loc, mlir::RankedTensorType::get({count}, f32),
@@ -557,7 +515,6 @@ static Tensor accumulated(Call &call, mlir::Value value, mlir::Value sums, progr
   return result;
 }
 
-/// A label that is no class, such as an ignored one, lies outside of the table.
 static Value buildConfusion(Call &call) {
   const Tensor &logits = call.tensor("logits"), &label = call.tensor("label");
   Labels labels;
@@ -568,35 +525,10 @@ static Value buildConfusion(Call &call) {
   auto table = mlir::RankedTensorType::get({classes, classes}, call.entry().builder.getF32Type());
   if (!call.checkSize(table.getShape(), table.getElementType()))
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value answer = b.castLike(largestIndex(call, logits.value, *axis), labels.numbers);
-  mlir::Value place = b.add(b.scale(labels.numbers, double(classes)), answer);
+  dl::TensorBuilder b = at(call);
+  mlir::Value place = formulas::confusionPlaces(b, logits.value, labels.numbers, *axis);
   mlir::Value counts = b.reshape(countNumbers(call, place, labels.batch, classes * classes), table);
   return accumulated(call, counts, counts, program::Finish::Table, {&logits, &label});
-}
-
-/// The mean area under the curves of histograms f32[outputs, 2, bins], as the runtime has it.
-static mlir::Value meanArea(Call &call, mlir::Value histograms) {
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  auto type = b.typeOf(histograms);
-  auto part =
-      mlir::RankedTensorType::get({type.getDimSize(0), type.getDimSize(2)}, type.getElementType());
-  auto answers = [&](int64_t number) {
-    mlir::Value slice =
-        dl::SliceOp::create(b.builder, b.loc, histograms, llvm::ArrayRef<int64_t>{0, number, 0},
-                            llvm::ArrayRef<int64_t>{type.getDimSize(0), 1, type.getDimSize(2)},
-                            llvm::ArrayRef<int64_t>{1, 1, 1});
-    return b.reshape(slice, part);
-  };
-  auto sum = [&](mlir::Value x) { return b.reduce(dl::ReduceKind::Sum, x, {1}); };
-  mlir::Value no = answers(0), yes = answers(1);
-  mlir::Value below = b.subtract(cumulativeSum(call, no, 1), b.scale(no, 0.5));
-  mlir::Value area = sum(b.multiply(yes, below)), pairs = b.multiply(sum(no), sum(yes));
-  mlir::Value counts = b.castLike(b.above(pairs, 0), pairs);
-  mlir::Value each = b.divide(area, b.atLeast(pairs, 1));
-  mlir::Value count = b.reduce(dl::ReduceKind::Sum, counts, {0});
-  mlir::Value mean = b.divide(b.reduce(dl::ReduceKind::Sum, each, {0}), b.atLeast(count, 1));
-  return b.select(b.above(count, 0), mean, b.splatLike(mean, 0.5));
 }
 
 /// Histograms of the scores sigmoid(logits) of no and yes, for each channel.
@@ -617,22 +549,11 @@ static Value buildAuroc(Call &call) {
   auto type = mlir::RankedTensorType::get({channels, 2, bins}, call.entry().builder.getF32Type());
   if (!call.checkSize(type.getShape(), type.getElementType()))
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
-  auto whole = logits.type().clone(b.builder.getI32Type());
-  auto toNumbers = [&](mlir::Value x) -> mlir::Value {
-    return dl::CastOp::create(b.builder, b.loc, whole, x);
-  };
-  mlir::Value score = b.sigmoid(toAccumulated(b, logits.value));
-  mlir::Value bin = dl::FloorOp::create(b.builder, b.loc, b.scale(score, double(bins)));
-  bin = b.atMost(bin, double(bins - 1));
-  // What is not a number is no number of a bin.
-  bin = b.keepWhere(b.compare(dl::Predicate::GE, score, b.splatLike(score, 0)), bin);
-  mlir::Value place = b.add(toNumbers(bin), b.scale(toNumbers(b.above(target.value, 0.5)), bins));
-  if (hasChannels)
-    place = b.add(place, b.scale(b.iota(whole.getShape(), b.builder.getI32Type(), channelAxis),
-                                 double(2 * bins)));
+  dl::TensorBuilder b = at(call);
+  mlir::Value place = formulas::scorePlaces(
+      b, logits.value, target.value, bins, hasChannels ? std::optional(channelAxis) : std::nullopt);
   mlir::Value counts = b.reshape(countNumbers(call, place, batch, type.getNumElements()), type);
-  return accumulated(call, meanArea(call, counts), counts, program::Finish::Area,
+  return accumulated(call, formulas::meanArea(b, counts), counts, program::Finish::Area,
                      {&logits, &target});
 }
 

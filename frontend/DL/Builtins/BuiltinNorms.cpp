@@ -1,9 +1,8 @@
 // Norms: over the batch, over axes of each sample, over groups of channels.
+#include "dialects/DL/Formulas/Norms.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
 #include "frontend/DL/Builtins/Call.h"
-
-#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 
@@ -14,14 +13,6 @@ static bool checkEpsilon(Call &call) {
   call.fail("epsilon", "'epsilon' is a small number below 1, found " + text(call.value("epsilon")),
             "the number of channels is known: leave it out");
   return false;
-}
-
-/// An unbiased variance of n elements, which n / (n - 1) makes of a variance, times this is one of
-/// the elements of 1 / `ranks` ranks: 1 with one rank.
-static mlir::Value unbiasedOfAll(dl::TensorBuilder &b, mlir::Value ranks, mlir::Value like,
-                                 double n) {
-  mlir::Value each = b.broadcast(b.castLike(ranks, like), b.typeOf(like), {});
-  return b.divide(b.splatLike(like, n - 1), b.subtract(b.splatLike(like, n), each));
 }
 
 /// Channels normalised over the batch: PyTorch's running statistics, with the unbiased variance.
@@ -75,16 +66,12 @@ static Value buildBatchNorm(Call &call) {
   auto norm = dl::BatchNormOp::create(builder, call.location(), x.value, scaleValue, biasValue,
                                       ranks, epsilon);
   double momentum = call.number("momentum");
-  auto keep = [&](llvm::StringRef name, mlir::Value running, mlir::Value now, double factor) {
-    mlir::Value added = b.scale(now, momentum * factor);
-    if (ranks && factor != 1)
-      added = b.multiply(added, unbiasedOfAll(b, ranks, added, double(count)));
-    mlir::Value next = b.add(b.scale(running, 1 - momentum), added);
+  auto keep = [&](llvm::StringRef name, mlir::Value next) {
     call.entry().assignIfUsed(call.path() + "." + name.str(), next, norm.getY());
   };
-  keep("running_mean", runningMean->value, norm.getMean(), 1);
-  keep("running_var", runningVariance->value, norm.getVariance(),
-       double(count) / double(count - 1));
+  keep("running_mean", dl::formulas::runningMean(b, runningMean->value, norm.getMean(), momentum));
+  keep("running_var", dl::formulas::runningVariance(b, runningVariance->value, norm.getVariance(),
+                                                    momentum, count, ranks));
   return call.makeLike(norm.getY(), x);
 }
 

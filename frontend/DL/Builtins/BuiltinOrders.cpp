@@ -1,70 +1,14 @@
 // Elements in another order: sorted, turned round, repeated.
-#include "dialects/DL/Ops/DLElementwiseOps.h"
-#include "dialects/DL/Ops/DLIndexOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
-
-#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Formulas/Orders.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 namespace dlc::frontend {
 
-using dl::Predicate;
-using dl::ReduceKind;
 using dl::TensorBuilder;
-using Node = mlir::Value;
+namespace formulas = dl::formulas;
+using formulas::Ranking;
 
 static TensorBuilder at(Call &call) { return {call.entry().builder, call.location()}; }
-
-namespace {
-/// The order of the elements along `axis` of x, by comparing each with each: [..., n, n], where
-/// axis `axis` counts elements and the one behind it those that they are compared with. Nothing of
-/// this size is stored: it is computed where it is added up.
-struct Ranking {
-  TensorBuilder b;
-  Node x;
-  int64_t axis;
-  mlir::RankedTensorType wide;
-
-  Ranking(Call &call, const Tensor &tensor, int64_t axis)
-      : b(at(call)), x(tensor.value), axis(axis) {
-    llvm::SmallVector<int64_t> shape(tensor.shape());
-    shape.insert(shape.begin() + axis, shape[axis]);
-    wide = tensor.type().clone(shape);
-  }
-
-  Node each(Node value) {
-    return b.broadcastOver(value, wide.clone(b.typeOf(value).getElementType()), {axis + 1});
-  }
-  Node other(Node value) {
-    return b.broadcastOver(value, wide.clone(b.typeOf(value).getElementType()), {axis});
-  }
-  Node numbers(int64_t along) { return b.iota(wide.getShape(), b.builder.getI32Type(), along); }
-  Node isBoth(Node p, Node q) { return b.select(p, q, b.splatLike(q, 0)); }
-  Node isEither(Node p, Node q) { return b.select(p, b.splatLike(p, 1), q); }
-  Node isNot(Node p) { return b.select(p, b.splatLike(p, 0), b.splatLike(p, 1)); }
-
-  /// i32 like x: how many elements come before each. Equal ones keep their order, and what is not
-  /// a number comes last.
-  Node places(bool descending) {
-    Node before = b.compare(descending ? Predicate::GT : Predicate::LT, other(x), each(x));
-    Node isEqual = b.compare(Predicate::EQ, other(x), each(x));
-    if (mlir::isa<mlir::FloatType>(wide.getElementType())) {
-      Node isNaN = b.compare(Predicate::NE, x, x);
-      before = isEither(before, isBoth(each(isNaN), isNot(other(isNaN))));
-      isEqual = isEither(isEqual, isBoth(each(isNaN), other(isNaN)));
-    }
-    Node isEarlier = b.compare(Predicate::LT, numbers(axis + 1), numbers(axis));
-    Node counts = isEither(before, isBoth(isEqual, isEarlier));
-    auto whole = wide.clone(b.builder.getI32Type());
-    return b.reduce(ReduceKind::Sum,
-                    dl::CastOp::create(b.builder, b.loc, whole, counts).getResult(), {axis + 1});
-  }
-  /// `values`, in the order that their places say.
-  Node arrange(Node values, Node places) {
-    Node isThere = b.compare(Predicate::EQ, other(places), numbers(axis));
-    return b.reduce(ReduceKind::Sum, b.keepWhere(isThere, other(values)), {axis + 1});
-  }
-};
-} // namespace
 
 /// What both sorts check, and how they begin; nothing after an error.
 static std::optional<Ranking> rank(Call &call) {
@@ -76,16 +20,10 @@ static std::optional<Ranking> rank(Call &call) {
     call.fail("x", call.label + " does not work on " + describe(x.type()), "cast it with i32(...)");
     return std::nullopt;
   }
-  Ranking ranking(call, x, axis);
-  if (!call.checkSize(ranking.wide.getShape(), x.type().getElementType()))
+  Ranking ranking(at(call), x.value, axis);
+  if (!call.checkSize(ranking.comparisons().getShape(), x.type().getElementType()))
     return std::nullopt;
   return ranking;
-}
-
-static Node orderOf(Ranking &ranking, Node places) {
-  TensorBuilder &b = ranking.b;
-  Node numbers = b.iota(b.typeOf(places).getShape(), b.builder.getI32Type(), ranking.axis);
-  return ranking.arrange(numbers, places);
 }
 
 static Value buildSort(Call &call) {
@@ -93,9 +31,9 @@ static Value buildSort(Call &call) {
   if (!ranking)
     return Poison{};
   const Tensor &x = call.tensor("x");
-  Node places = ranking->places(call.flag("descending"));
+  mlir::Value places = ranking->places(call.flag("descending"));
   Value values = call.makeLike(ranking->arrange(x.value, places), x);
-  Value indices = call.makeLike(orderOf(*ranking, places), x);
+  Value indices = call.makeLike(ranking->order(places), x);
   return call.evaluator.makeSequence({values, indices}, call.range);
 }
 
@@ -103,29 +41,19 @@ static Value buildArgsort(Call &call) {
   auto ranking = rank(call);
   if (!ranking)
     return Poison{};
-  return call.makeLike(orderOf(*ranking, ranking->places(call.flag("descending"))),
-                       call.tensor("x"));
+  mlir::Value places = ranking->places(call.flag("descending"));
+  return call.makeLike(ranking->order(places), call.tensor("x"));
 }
 
-/// Each part along an axis by its number from behind.
 static Value buildFlip(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> axes;
   if (!readAxes(call, x, axes) || !call.checkNotBatch(x, axes, call.rangeOf("axes")))
     return Poison{};
   TensorBuilder b = at(call);
-  Node y = x.value;
-  for (int64_t axis : axes) {
-    int64_t size = x.shape()[axis];
-    Node numbers = b.iota({size}, b.builder.getI32Type(), 0);
-    Node fromBehind = b.subtract(b.splatLike(numbers, double(size - 1)), numbers);
-    y = dl::GatherOp::create(b.builder, b.loc, y, fromBehind, axis);
-  }
-  return call.makeLike(y, x);
+  return call.makeLike(formulas::flip(b, x.value, axes), x);
 }
 
-/// One axis after the other, so that no more than one is added: [a, b] to [n, a, b], which is
-/// [n * a, b].
 static Value buildTile(Call &call) {
   const Tensor &x = call.tensor("x");
   llvm::SmallVector<int64_t> counts, joined;
@@ -144,20 +72,7 @@ static Value buildTile(Call &call) {
   if (!call.checkSize(joined, x.type().getElementType()))
     return Poison{};
   TensorBuilder b = at(call);
-  Node y = x.value;
-  for (auto [axis, count] : llvm::enumerate(counts)) {
-    if (count == 1)
-      continue;
-    llvm::SmallVector<int64_t> wide(b.typeOf(y).getShape()), dims;
-    for (size_t i = 0; i < wide.size(); ++i)
-      dims.push_back(int64_t(i + (i >= axis)));
-    wide.insert(wide.begin() + axis, count);
-    y = b.broadcast(y, x.type().clone(wide), dims);
-    wide.erase(wide.begin() + axis);
-    wide[axis] *= count;
-    y = b.reshape(y, x.type().clone(wide));
-  }
-  return call.make(y, x.batch, {&x});
+  return call.make(formulas::tile(b, x.value, counts), x.batch, {&x});
 }
 
 std::vector<Builtin> orderBuiltins() {

@@ -1,6 +1,6 @@
 // Parts of tensors: joined, cut and padded.
 #include "dialects/DL/Ops/DLIndexOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 #include "dialects/DL/Builders/TensorBuilder.h"
 

@@ -1,14 +1,9 @@
 // Pixels and channels beside each other: upsampling, samples at given places, pixel shuffle, local
 // response norm.
+#include "dialects/DL/Formulas/Pixels.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
-#include "dialects/DL/Ops/DLConstantOps.h"
-#include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLSampleOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
-
-#include "dialects/DL/Builders/TensorBuilder.h"
-
-#include <cmath>
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 namespace dlc::frontend {
 
@@ -32,42 +27,6 @@ static bool checkFactor(Call &call) {
   return false;
 }
 
-/// `numbers` as a tensor of one axis.
-static mlir::Value vectorOf(dl::TensorBuilder &b, mlir::Type element,
-                            llvm::ArrayRef<double> numbers) {
-  llvm::SmallVector<mlir::Attribute> elements;
-  for (double number : numbers)
-    elements.push_back(llvm::isa<mlir::FloatType>(element)
-                           ? mlir::Attribute(b.builder.getFloatAttr(element, number))
-                           : b.builder.getIntegerAttr(element, int64_t(number)));
-  auto type = mlir::RankedTensorType::get({int64_t(numbers.size())}, element);
-  auto value = llvm::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(type, elements));
-  return dl::ConstantOp::create(b.builder, b.loc, type, value);
-}
-
-/// Between the two pixels beside each place along `axis`, by the distance from them. The corners of
-/// both images are one place, or the corners of their corner pixels are.
-static mlir::Value interpolate(dl::TensorBuilder &b, mlir::Value x, int64_t axis, int64_t factor,
-                               bool alignCorners) {
-  const int64_t pixels = b.typeOf(x).getDimSize(axis), count = pixels * factor;
-  std::vector<double> low, high, share;
-  for (int64_t i = 0; i < count; ++i) {
-    double place = alignCorners ? double(i * (pixels - 1)) / double(std::max<int64_t>(1, count - 1))
-                                : std::max(0.0, (double(i) + 0.5) / double(factor) - 0.5);
-    low.push_back(std::floor(place));
-    high.push_back(std::min(low.back() + 1, double(pixels - 1)));
-    share.push_back(place - low.back());
-  }
-  auto at = [&](llvm::ArrayRef<double> numbers) -> mlir::Value {
-    return dl::GatherOp::create(b.builder, b.loc, x, vectorOf(b, b.builder.getI32Type(), numbers),
-                                axis);
-  };
-  mlir::Value before = at(low), behind = at(high);
-  mlir::Value shares = vectorOf(b, b.typeOf(x).getElementType(), share);
-  mlir::Value step = b.subtract(behind, before);
-  return b.add(before, b.multiply(step, b.broadcast(shares, b.typeOf(before), {axis})));
-}
-
 static Value buildBilinear(Call &call, const Tensor &x) {
   int64_t factor = call.integer("factor");
   if (!checkImages(call, x, 4, 4) || !checkFactor(call))
@@ -80,13 +39,10 @@ static Value buildBilinear(Call &call, const Tensor &x) {
   if (factor == 1)
     return x;
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value y = x.value;
-  for (int64_t axis : {2, 3})
-    y = interpolate(b, y, axis, factor, call.flag("align_corners"));
-  return call.make(y, x.batch, {&x});
+  return call.make(dl::formulas::upsampleBilinear(b, x.value, factor, call.flag("align_corners")),
+                   x.batch, {&x});
 }
 
-/// Each pixel `factor` times along every spatial axis: [N, C, H, 1, W, 1] -> [N, C, H, f, W, f].
 static Value buildUpsample(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t factor = call.integer("factor");
@@ -99,24 +55,15 @@ static Value buildUpsample(Call &call) {
     return call.fail("align_corners", "'align_corners' is of mode=\"bilinear\"");
   if (!checkImages(call, x, 3, 5) || !checkFactor(call))
     return Poison{};
-  llvm::SmallVector<int64_t> narrow(x.shape().take_front(2)), wide = narrow, result = narrow;
-  for (int64_t size : x.shape().drop_front(2)) {
-    narrow.append({size, 1});
-    wide.append({size, factor});
+  llvm::SmallVector<int64_t> result(x.shape().take_front(2));
+  for (int64_t size : x.shape().drop_front(2))
     result.push_back(size * factor);
-  }
   if (!call.checkSize(result, x.type().getElementType()))
     return Poison{};
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  // The axes of size 1 are dropped by the broadcast's map, so x itself is what is repeated.
-  llvm::SmallVector<int64_t> dims{0, 1};
-  for (int64_t axis = 2; axis < int64_t(wide.size()); axis += 2)
-    dims.push_back(axis);
-  mlir::Value y = b.broadcast(x.value, x.type().clone(wide), dims);
-  return call.make(b.reshape(y, x.type().clone(result)), x.batch, {&x});
+  return call.make(dl::formulas::upsampleNearest(b, x.value, factor), x.batch, {&x});
 }
 
-/// [N, C r r, H, W] -> [N, C, H r, W r], channel c r r + i r + j to pixel (i, j) of each square.
 static Value buildPixelShuffle(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t r = call.integer("factor");
@@ -126,15 +73,8 @@ static Value buildPixelShuffle(Call &call) {
   if (shape[1] % (r * r) != 0)
     return call.fail("factor", llvm::Twine(r * r) + " pixels a square do not divide the " +
                                    llvm::Twine(shape[1]) + " channels of " + describe(x.type()));
-  int64_t channels = shape[1] / (r * r);
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value split =
-      b.reshape(x.value, x.type().clone({shape[0], channels, r, r, shape[2], shape[3]}));
-  mlir::Value turned =
-      dl::TransposeOp::create(b.builder, b.loc, split, llvm::ArrayRef<int64_t>{0, 1, 4, 2, 5, 3});
-  return call.make(
-      b.reshape(turned, x.type().clone({shape[0], channels, shape[2] * r, shape[3] * r})), x.batch,
-      {&x});
+  return call.make(dl::formulas::pixelShuffle(b, x.value, r), x.batch, {&x});
 }
 
 /// Reports unless the grid is [N, P, Q, 2] for x [N, C, H, W]. `batch` becomes theirs.

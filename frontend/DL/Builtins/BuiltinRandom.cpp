@@ -1,12 +1,8 @@
-// Random numbers: a function of the seed, the step, the sample's place in the batch of all ranks,
-// the place within the sample, the call's path, and how many draws of that path stand before it in
-// the entry: a model that is called twice. So every device and any number of threads and ranks
-// draws the same, and the backward pass draws a mask again where it needs it.
-#include "dialects/DL/Builders/TensorBuilder.h"
-#include "dialects/DL/Ops/DLConstantOps.h"
+// Random numbers, told apart by the call's path, and by how many draws of that path stand before it
+// in the entry: a model that is called twice.
+#include "dialects/DL/Formulas/Random.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
-#include "dialects/DL/Ops/DLUpdateOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
@@ -29,35 +25,10 @@ static int32_t streamOf(Call &call) {
 static mlir::Value draw(Call &call, dl::RandomKind kind, llvm::ArrayRef<int64_t> shape,
                         BatchAxis batch) {
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  auto type = mlir::RankedTensorType::get(shape, b.builder.getI32Type());
-  // What the runtime writes.
-  auto given = [&](llvm::StringRef name) -> mlir::Value {
-    mlir::Value number = dl::ScalarOp::create(
-        b.builder, b.loc, mlir::RankedTensorType::get({}, b.builder.getI32Type()), name,
-        llvm::APFloat(0.0), /*scheduled=*/false);
-    return b.broadcast(number, type, {});
-  };
-  auto numbers = [&](llvm::ArrayRef<int64_t> axes, mlir::DenseI64ArrayAttr space) -> mlir::Value {
-    return dl::IotaOp::create(b.builder, b.loc, type, axes, space);
-  };
-  mlir::Value element, sample, first;
-  if (batch.exists() && !batch.isPlain()) {
-    int64_t before = batch.outer * *elementCount(shape.take_front(batch.axis));
-    int64_t behind = batch.inner * *elementCount(shape.drop_front(batch.axis + 1));
-    auto space = b.builder.getDenseI64ArrayAttr({before, call.entry().samples(), behind});
-    element = numbers({0, 2}, space);
-    sample = numbers({1}, space);
-  } else {
-    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
-    llvm::erase(axes, batch.axis);
-    element = numbers(axes, {});
-    sample = batch.exists() ? numbers({batch.axis}, {}) : b.splat(type, 0);
-  }
-  first = batch.exists() ? given("random.first_sample") : b.splat(type, 0);
-  mlir::Value step = given("random.step"), low = given("random.seed_low"),
-              high = given("random.seed_high");
-  return dl::RandomOp::create(b.builder, b.loc, type.clone(b.builder.getF32Type()), kind, element,
-                              sample, first, step, low, high, streamOf(call));
+  std::optional<dl::formulas::DrawnSamples> samples;
+  if (batch.exists())
+    samples = {batch.axis, call.entry().samples(), batch.outer, batch.inner};
+  return dl::formulas::draw(b, kind, shape, samples, streamOf(call));
 }
 
 /// Of `shape`, whose first axis is that of the samples if it is as long.
@@ -105,15 +76,14 @@ static Value buildBernoulli(Call &call) {
   if (!draws)
     return Poison{};
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  mlir::Value hit = b.compare(dl::Predicate::LT, draws->value, b.splatLike(draws->value, p));
-  draws->value = b.castLike(hit, draws->value);
+  draws->value = dl::formulas::bernoulli(b, draws->value, p);
   return *draws;
 }
 
 mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch, double rate) {
   mlir::Value draws = draw(call, dl::RandomKind::Uniform, shape, batch);
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  return b.compare(dl::Predicate::GE, draws, b.splatLike(draws, rate));
+  return dl::formulas::keptBy(b, draws, rate);
 }
 
 Tensor applyDropout(Call &call, const Tensor &x, double rate) {
@@ -123,7 +93,7 @@ Tensor applyDropout(Call &call, const Tensor &x, double rate) {
     return x;
   mlir::Value kept = drawKept(call, x.shape(), x.batch, rate);
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  return call.makeLike(b.keepWhere(kept, b.scale(x.value, 1 / (1 - rate))), x);
+  return call.makeLike(dl::formulas::dropout(b, x.value, kept, rate), x);
 }
 
 bool readDropout(Call &call, llvm::StringRef name, double &rate) {

@@ -1,13 +1,13 @@
-// Recurrent layers: one op over the sequence for each layer and direction, behind one product for
-// the inputs of all steps. Weights have PyTorch's names, shapes and defaults.
-#include "dialects/DL/Builders/TensorBuilder.h"
+// Recurrent layers, by layers and directions. Weights have PyTorch's names, shapes and defaults.
+#include "dialects/DL/Formulas/Recurrent.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
-#include "dialects/DL/Ops/DLMatmulOps.h"
-#include "dialects/DL/Ops/DLRecurrentOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Evaluation/Initialisers.h"
 
 namespace dlc::frontend {
+
+namespace formulas = dl::formulas;
+
 namespace {
 
 /// One call of lstm or gru.
@@ -29,25 +29,11 @@ private:
   bool readLengths();
   States initialOf(int64_t part);
   std::optional<Tensor> weight(llvm::StringRef name, int64_t part, llvm::ArrayRef<int64_t> shape);
-  mlir::Value inputProduct(mlir::Value x, const Tensor &weight);
   /// One layer in one direction: its outputs, and its last states behind those of the others.
   mlir::Value buildPart(mlir::Value x, int64_t part);
 
   mlir::RankedTensorType sized(llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, element);
-  }
-  mlir::Value turn(mlir::Value x) {
-    return dl::TransposeOp::create(b.builder, b.loc, x, llvm::ArrayRef<int64_t>{1, 0, 2});
-  }
-  /// `y`, outputs of all steps, with 0 behind the last step of each sample.
-  mlir::Value zeroBehind(mlir::Value y) {
-    return b.keepWhere(b.broadcastOver(mask, b.typeOf(y), {2}), y);
-  }
-  /// `count` of [places, samples, units] from `first` on.
-  mlir::Value places(mlir::Value x, int64_t first, int64_t count) {
-    return dl::SliceOp::create(b.builder, b.loc, x, llvm::ArrayRef<int64_t>{first, 0, 0},
-                               llvm::ArrayRef<int64_t>{count, samples, units},
-                               llvm::ArrayRef<int64_t>{1, 1, 1});
   }
 
   Call &call;
@@ -167,9 +153,7 @@ bool Recurrent::readLengths() {
   }
   if (!call.markNumbers("lengths", steps + 1))
     return false;
-  auto type = mlir::RankedTensorType::get({steps, samples}, lengths.type().getElementType());
-  mlir::Value step = b.iota(type.getShape(), type.getElementType(), 0);
-  mask = b.compare(dl::Predicate::LT, step, b.broadcast(lengths.value, type, {1}));
+  mask = formulas::stepsWithin(b, lengths.value, steps);
   given.push_back(&lengths);
   return true;
 }
@@ -178,9 +162,8 @@ Recurrent::States Recurrent::initialOf(int64_t part) {
   mlir::RankedTensorType type = sized({samples, units});
   States initial;
   for (size_t state = 0; state < states; ++state)
-    initial.push_back(call.isNone("initial")
-                          ? b.splat(type, 0)
-                          : b.reshape(places(given[state]->value, part, 1), type));
+    initial.push_back(call.isNone("initial") ? b.splat(type, 0)
+                                             : formulas::stateOf(b, given[state]->value, part));
   return initial;
 }
 
@@ -196,13 +179,6 @@ std::optional<Tensor> Recurrent::weight(llvm::StringRef name, int64_t part,
   return made;
 }
 
-/// x w^T, of all steps in one product.
-mlir::Value Recurrent::inputProduct(mlir::Value x, const Tensor &weight) {
-  int64_t channels = b.typeOf(x).getDimSize(2);
-  return dl::MatmulOp::create(b.builder, b.loc, b.reshape(x, sized({steps * samples, channels})),
-                              weight.value, /*transpose_a=*/false, /*transpose_b=*/true);
-}
-
 mlir::Value Recurrent::buildPart(mlir::Value x, int64_t part) {
   int64_t rows = gates * units;
   auto input = weight("weight_ih", part, {rows, b.typeOf(x).getDimSize(2)});
@@ -214,27 +190,17 @@ mlir::Value Recurrent::buildPart(mlir::Value x, int64_t part) {
   }
   if (!input || !state || (call.flag("bias") && (!inputBias || !stateBias)))
     return {};
-  mlir::Value product = inputProduct(x, *input), bias = inputBias ? inputBias->value : nullptr;
   bool isReverse = part % directions == 1, isLstm = states == 2;
-  // An LSTM adds up both; a GRU's own bias stands within the reset gate's reach.
-  if (bias && isLstm)
-    bias = b.add(bias, stateBias->value);
-  if (bias)
-    product = b.add(product, b.broadcast(bias, b.typeOf(product), {1}));
-  product = b.reshape(product, sized({steps, samples, rows}));
-
+  mlir::Value ofInput = inputBias ? inputBias->value : nullptr,
+              ofState = stateBias ? stateBias->value : nullptr;
+  mlir::Value product =
+      formulas::gateInputs(b, x, input->value, ofInput, isLstm ? ofState : nullptr);
   States initial = initialOf(part);
-  mlir::Operation *op =
-      isLstm ? dl::LstmOp::create(b.builder, b.loc, product, initial[0], initial[1], state->value,
-                                  mask, isReverse)
-                   .getOperation()
-             : dl::GruOp::create(b.builder, b.loc, product, initial[0], state->value,
-                                 stateBias ? stateBias->value : nullptr, mask, isReverse)
-                   .getOperation();
-  States &lastStates = last.emplace_back();
-  for (size_t i = 0; i < states; ++i)
-    lastStates.push_back(places(op->getResult(i), isReverse ? 0 : steps, 1));
-  return places(op->getResult(0), isReverse ? 0 : 1, steps);
+  formulas::Sequence sequence =
+      isLstm ? formulas::lstm(b, product, initial[0], initial[1], state->value, mask, isReverse)
+             : formulas::gru(b, product, initial[0], state->value, ofState, mask, isReverse);
+  last.push_back(sequence.last);
+  return sequence.outputs;
 }
 
 Value Recurrent::build() {
@@ -242,7 +208,7 @@ Value Recurrent::build() {
     return Poison{};
   const Tensor &x = call.tensor("x");
   bool batchFirst = call.flag("batch_first");
-  mlir::Value y = batchFirst ? turn(x.value) : x.value;
+  mlir::Value y = batchFirst ? formulas::exchangeFirst(b, x.value) : x.value;
   llvm::SmallVector<const Tensor *> inputs{&x};
   llvm::append_range(inputs, given);
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -259,14 +225,15 @@ Value Recurrent::build() {
   }
 
   if (mask)
-    y = zeroBehind(y);
+    y = formulas::zeroBeyond(b, y, mask);
 
   for (const Tensor &each : weights)
     inputs.push_back(&each);
   BatchAxis outputBatch = batch;
   if (batch.exists() && batchFirst)
     outputBatch.axis = 0;
-  std::vector<Value> results{call.make(batchFirst ? turn(y) : y, outputBatch, inputs)};
+  std::vector<Value> results{
+      call.make(batchFirst ? formulas::exchangeFirst(b, y) : y, outputBatch, inputs)};
   for (size_t state = 0; state < states; ++state) {
     llvm::SmallVector<mlir::Value> parts;
     for (const States &each : last)

@@ -1,12 +1,12 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
-#include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Facts/WindowIndex.h"
+#include "dialects/DL/Formulas/Pixels.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 #include "frontend/DL/Builtins/Windows.h"
 #include "frontend/DL/Evaluation/TensorFile.h"
 
@@ -111,26 +111,6 @@ template <Pool kind> static Value buildPool(Call &call) {
   return call.make(y, x.batch, {&x});
 }
 
-/// One window a result along `axis`, from floor(i * size / count) to ceil((i + 1) * size / count).
-static mlir::Value poolInParts(dl::TensorBuilder &b, Pool kind, mlir::Value x, int64_t axis,
-                               int64_t count) {
-  llvm::SmallVector<int64_t> shape(b.typeOf(x).getShape()), starts(shape.size(), 0),
-      steps(shape.size(), 1);
-  const int64_t size = shape[axis];
-  llvm::SmallVector<mlir::Value> parts;
-  for (int64_t i = 0; i < count; ++i) {
-    starts[axis] = i * size / count;
-    shape[axis] = ((i + 1) * size + count - 1) / count - starts[axis];
-    mlir::Value part = dl::SliceOp::create(b.builder, b.loc, x, starts, shape, steps);
-    mlir::Value pooled = kind == Pool::Max ? b.reduce(dl::ReduceKind::Max, part, {axis})
-                                           : b.scale(b.reduce(dl::ReduceKind::Sum, part, {axis}),
-                                                     1 / double(shape[axis]));
-    shape[axis] = 1;
-    parts.push_back(b.reshape(pooled, b.typeOf(x).clone(shape)));
-  }
-  return dl::ConcatOp::create(b.builder, b.loc, parts, axis);
-}
-
 /// A window over each size, where the sizes divide and a maximum has a gradient; else axis by axis,
 /// as the windows are products of intervals.
 template <Pool kind> static Value buildAdaptivePool(Call &call) {
@@ -155,7 +135,7 @@ template <Pool kind> static Value buildAdaptivePool(Call &call) {
   mlir::Value y = x.value;
   if (!divides || (kind == Pool::Max && llvm::product_of(kernel) > dl::mostIndexed)) {
     for (auto [i, size] : llvm::enumerate(sizes))
-      y = poolInParts(b, kind, y, int64_t(i) + 2, size);
+      y = dl::formulas::poolInParts(b, kind == Pool::Max, y, int64_t(i) + 2, size);
     return call.make(y, x.batch, {&x});
   }
   llvm::SmallVector<int64_t> none(2 * sizes.size(), 0), ones(sizes.size(), 1);

@@ -1,5 +1,5 @@
 // Operators. On compile-time values they are computed here; on tensors, by TensorOps.cpp.
-#include "frontend/DL/Builtins/Formulas.h"
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
 
 #include "llvm/Support/MathExtras.h"
 

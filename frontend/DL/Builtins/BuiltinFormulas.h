@@ -1,10 +1,7 @@
-// Built-ins that are formulas of the dialect's primitives: one function a row of the table.
-//
-// Each is written so that neither it nor its gradient overflows where the result is finite: exp
-// sees no positive numbers, and a branch that `select` drops holds no infinity whose gradient would
-// be NaN.
-#ifndef DLC_FRONTEND_DL_BUILTINS_FORMULAS_H
-#define DLC_FRONTEND_DL_BUILTINS_FORMULAS_H
+// Built-ins that are formulas of the dialect's library (dialects/DL/Formulas): one function a row
+// of the table, which reads and checks the arguments.
+#ifndef DLC_FRONTEND_DL_BUILTINS_BUILTINFORMULAS_H
+#define DLC_FRONTEND_DL_BUILTINS_BUILTINFORMULAS_H
 
 #include "frontend/DL/Builtins/Call.h"
 
@@ -38,10 +35,6 @@ Value buildCumulativeSum(Call &call);
 Value buildTopK(Call &call);
 Value buildArgmax(Call &call);
 Value buildOneHot(Call &call);
-/// i32: the number of the first of the largest elements along an axis, which is dropped.
-mlir::Value largestIndex(Call &call, mlir::Value x, int64_t axis);
-/// Each element with all before it along an axis.
-mlir::Value cumulativeSum(Call &call, mlir::Value x, int64_t axis);
 
 /// What dropout with `rate` keeps of a tensor of `shape`: bools, drawn anew in each step.
 mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch, double rate);

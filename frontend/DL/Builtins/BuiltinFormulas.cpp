@@ -1,19 +1,15 @@
-// See Formulas.h.
-#include "frontend/DL/Builtins/Formulas.h"
+// See BuiltinFormulas.h.
+#include "frontend/DL/Builtins/BuiltinFormulas.h"
+#include "dialects/DL/Formulas/Elementwise.h"
+#include "dialects/DL/Formulas/Orders.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
-#include "dialects/DL/Ops/DLElementwiseOps.h"
-#include "dialects/DL/Ops/DLIndexOps.h"
-
-#include "dialects/DL/Builders/TensorBuilder.h"
 
 #include <cmath>
-#include <limits>
 
 namespace dlc::frontend {
 
-using dl::Predicate;
-using dl::ReduceKind;
 using dl::TensorBuilder;
+namespace formulas = dl::formulas;
 /// A value of the program, beside the language's own Value.
 using Node = mlir::Value;
 
@@ -27,47 +23,30 @@ static Value unary(Call &call, llvm::function_ref<Node(TensorBuilder &, Node)> f
   return call.makeLike(formula(b, x.value), x);
 }
 
-Value buildRelu6(Call &call) {
-  return unary(call, [](TensorBuilder &b, Node x) { return b.atMost(b.atLeast(x, 0), 6); });
-}
+Value buildRelu6(Call &call) { return unary(call, formulas::relu6); }
 
 Value buildLeakyRelu(Call &call) {
   double slope = call.number("slope");
-  return unary(call, [&](TensorBuilder &b, Node x) {
-    return b.select(b.above(x, 0), x, b.scale(x, slope));
-  });
-}
-
-static Node elu(TensorBuilder &b, Node x, double alpha) {
-  return dl::EluOp::create(b.builder, b.loc, x.getType(), x, llvm::APFloat(alpha));
+  return unary(call, [&](TensorBuilder &b, Node x) { return formulas::leakyRelu(b, x, slope); });
 }
 
 Value buildElu(Call &call) {
   double alpha = call.number("alpha");
-  return unary(call, [&](TensorBuilder &b, Node x) { return elu(b, x, alpha); });
+  return unary(call, [&](TensorBuilder &b, Node x) { return formulas::elu(b, x, alpha); });
 }
 
-Value buildSelu(Call &call) {
-  return unary(call, [](TensorBuilder &b, Node x) {
-    return b.scale(elu(b, x, 1.6732632423543772), 1.0507009873554805);
-  });
-}
+Value buildSelu(Call &call) { return unary(call, formulas::selu); }
 
 Value buildGelu(Call &call) {
   bool isExact = call.string("approximate") == "none";
   if (!isExact && call.string("approximate") != "tanh")
     return call.fail("approximate", "'approximate' is \"none\" or \"tanh\", found " +
                                         text(call.value("approximate")));
-  return unary(call, [&](TensorBuilder &b, Node x) -> Node {
-    return dl::GeluOp::create(b.builder, b.loc, x, isExact);
-  });
+  return unary(call,
+               [&](TensorBuilder &b, Node x) { return formulas::gelu(b, x, /*tanh=*/!isExact); });
 }
 
-static Node hardsigmoid(TensorBuilder &b, Node x) {
-  return b.scale(b.atMost(b.atLeast(b.shift(x, 3), 0), 6), 1.0 / 6);
-}
-
-Value buildHardsigmoid(Call &call) { return unary(call, hardsigmoid); }
+Value buildHardsigmoid(Call &call) { return unary(call, formulas::hardsigmoid); }
 Value buildSoftplus(Call &call) {
   return unary(call, [](TensorBuilder &b, Node x) { return b.softplus(x); });
 }
@@ -81,7 +60,7 @@ Value buildRsqrt(Call &call) {
     return call.fail("x", "rsqrt expects a floating-point tensor or a number above 0, found " +
                               describe(x));
   TensorBuilder b = at(call);
-  return call.makeLike(b.divide(b.splatLike(tensor->value, 1), b.sqrt(tensor->value)), *tensor);
+  return call.makeLike(formulas::inverseRoot(b, tensor->value), *tensor);
 }
 
 Value buildSign(Call &call) {
@@ -93,10 +72,7 @@ Value buildSign(Call &call) {
     return call.fail("x",
                      "sign expects a tensor of signed numbers or a number, found " + describe(x));
   TensorBuilder b = at(call);
-  Node zero = b.splatLike(tensor->value, 0), one = b.splatLike(tensor->value, 1);
-  Node negative =
-      b.select(b.compare(Predicate::LT, tensor->value, zero), b.splatLike(tensor->value, -1), zero);
-  return call.makeLike(b.select(b.above(tensor->value, 0), one, negative), *tensor);
+  return call.makeLike(formulas::sign(b, tensor->value), *tensor);
 }
 
 Value applyPower(Site &site, const Operand &base, const Operand &exponent) {
@@ -136,9 +112,8 @@ template <Logic kind> Value buildLogical(Call &call) {
   if (!matchOperands(call, call.operand("a"), call.operand("b"), left, right, batch))
     return Poison{};
   TensorBuilder b = at(call);
-  Node constant = b.splatLike(left.value, kind == Logic::Or);
-  Node result = kind == Logic::And ? b.select(left.value, right.value, constant)
-                                   : b.select(left.value, constant, right.value);
+  Node result = kind == Logic::And ? formulas::both(b, left.value, right.value)
+                                   : formulas::either(b, left.value, right.value);
   return call.make(result, batch, {&left, &right});
 }
 template Value buildLogical<Logic::And>(Call &);
@@ -150,7 +125,7 @@ Value buildLogicalNot(Call &call) {
     return call.fail("x", "logical_not expects a bool tensor, found " + describe(call.value("x")),
                      "'not' works on compile-time bools");
   TensorBuilder b = at(call);
-  return call.makeLike(b.select(x->value, b.splatLike(x->value, 0), b.splatLike(x->value, 1)), *x);
+  return call.makeLike(formulas::isNot(b, x->value), *x);
 }
 
 // -------------------------------------------------------------------------------------- along axes
@@ -167,7 +142,6 @@ template <typename Op> static Value alongAxis(Call &call) {
 Value buildSoftmax(Call &call) { return alongAxis<dl::SoftmaxOp>(call); }
 Value buildLogSoftmax(Call &call) { return alongAxis<dl::LogSoftmaxOp>(call); }
 
-/// The root of a sum of squares; its gradient is 0 where the sum is.
 Value buildNorm(Call &call) {
   Tensor x = call.tensor("x");
   if (!isFloat(x.dtype()))
@@ -182,35 +156,7 @@ Value buildNorm(Call &call) {
   if (sum.isPoison())
     return sum;
   const Tensor &total = sum.as<Tensor>();
-  Node isPositive = b.above(total.value, 0);
-  Node root = b.sqrt(b.select(isPositive, total.value, b.splatLike(total.value, 1)));
-  return call.make(b.keepWhere(isPositive, root), total.batch, {&total});
-}
-
-/// The product along `axis`, which has size 1 then: halves are multiplied until one is left. Its
-/// gradient needs no division, and is right where elements are 0.
-static Node productAlong(TensorBuilder &b, Node x, int64_t axis) {
-  llvm::SmallVector<int64_t> shape(b.typeOf(x).getShape());
-  if (shape[axis] == 0) {
-    shape[axis] = 1;
-    return b.splat(b.typeOf(x).clone(shape), 1);
-  }
-  llvm::SmallVector<int64_t> steps(shape.size(), 1);
-  auto part = [&](int64_t start, int64_t size) -> Node {
-    llvm::SmallVector<int64_t> starts(shape.size(), 0), sizes(shape);
-    starts[axis] = start;
-    sizes[axis] = size;
-    return dl::SliceOp::create(b.builder, b.loc, x, starts, sizes, steps);
-  };
-  for (int64_t size = shape[axis]; size > 1; size = b.typeOf(x).getDimSize(axis)) {
-    Node first = part(0, size / 2), second = part(size / 2, size / 2);
-    Node halves = b.multiply(first, second);
-    if (size % 2 != 0)
-      halves =
-          dl::ConcatOp::create(b.builder, b.loc, mlir::ValueRange{halves, part(size - 1, 1)}, axis);
-    x = halves;
-  }
-  return x;
+  return call.make(formulas::rootOfSquares(b, total.value), total.batch, {&total});
 }
 
 Value buildProduct(Call &call) {
@@ -227,32 +173,13 @@ Value buildProduct(Call &call) {
   BatchAxis batch = overBatch ? BatchAxis{} : x.batch;
   TensorBuilder b = at(call);
   for (int64_t axis : axes) {
-    value = productAlong(b, value, axis);
+    value = formulas::productAlong(b, value, axis);
     batch.axis -= batch.exists() && !call.flag("keep") && axis < x.batch.axis;
   }
   for (auto [axis, size] : llvm::enumerate(b.typeOf(value).getShape()))
     if (call.flag("keep") || !llvm::is_contained(axes, int64_t(axis)))
       kept.push_back(size);
   return call.make(call.entry().reshape(call.location(), value, kept), batch, {&x});
-}
-
-/// Index numbers of an axis, in the shape of `x`.
-static Node indexNumbers(TensorBuilder &b, Node x, int64_t axis) {
-  return b.iota(b.typeOf(x).getShape(), b.builder.getI32Type(), axis);
-}
-
-Node largestIndex(Call &call, Node x, int64_t axis) {
-  TensorBuilder b = at(call);
-  Node largest = b.broadcastOver(b.reduce(ReduceKind::Max, x, {axis}), b.typeOf(x), {axis});
-  Node numbers = indexNumbers(b, x, axis);
-  // No index has the filler's number.
-  Node filler = b.splatLike(numbers, std::numeric_limits<int32_t>::max());
-  Node others = filler;
-  // What is not a number makes the largest none, and equals nothing.
-  if (llvm::isa<mlir::FloatType>(b.typeOf(x).getElementType()))
-    others = b.select(b.compare(Predicate::NE, x, x), numbers, filler);
-  Node candidates = b.select(b.compare(Predicate::EQ, x, largest), numbers, others);
-  return b.reduce(ReduceKind::Min, candidates, {axis});
 }
 
 Value buildArgmax(Call &call) {
@@ -265,25 +192,8 @@ Value buildArgmax(Call &call) {
   BatchAxis batch = x.batch;
   if (batch.axis > axis)
     --batch.axis;
-  return call.make(largestIndex(call, x.value, axis), batch, {&x});
-}
-
-/// Each element with what is 1, 2, 4, ... before it (Hillis and Steele, 1986): as many additions as
-/// the length has bits lie behind each sum.
-Node cumulativeSum(Call &call, Node x, int64_t axis) {
   TensorBuilder b = at(call);
-  auto type = b.typeOf(x);
-  llvm::SmallVector<int64_t> starts(type.getRank(), 0), low(type.getRank(), 0),
-      steps(type.getRank(), 1);
-  for (int64_t by = 1; by < type.getDimSize(axis); by *= 2) {
-    llvm::SmallVector<int64_t> sizes(type.getShape());
-    sizes[axis] -= by;
-    low[axis] = by;
-    Node before = dl::SliceOp::create(b.builder, b.loc, x, starts, sizes, steps);
-    before = dl::PadOp::create(b.builder, b.loc, type, before, low, steps);
-    x = b.add(x, before);
-  }
-  return x;
+  return call.make(formulas::largestIndex(b, x.value, axis), batch, {&x});
 }
 
 Value buildCumulativeSum(Call &call) {
@@ -294,10 +204,10 @@ Value buildCumulativeSum(Call &call) {
   if (x.dtype() == DType::Bool)
     return call.fail("x", "cumulative_sum does not work on " + describe(x.type()),
                      "cast it with i32(...)");
-  return call.makeLike(cumulativeSum(call, x.value, axis), x);
+  TensorBuilder b = at(call);
+  return call.makeLike(formulas::cumulativeSum(b, x.value, axis), x);
 }
 
-/// k times the first of the largest that are left.
 Value buildTopK(Call &call) {
   const Tensor &x = call.tensor("x");
   int64_t k = call.integer("k"), axis = x.rank() - 1;
@@ -311,32 +221,10 @@ Value buildTopK(Call &call) {
       !call.evaluator.spendElements(k, call.range))
     return Poison{};
   TensorBuilder b = at(call);
-  Node numbers = indexNumbers(b, x.value, axis);
-  Node lowest = b.splatLike(x.value, -std::numeric_limits<double>::infinity());
-  Node nobody = b.splatLike(numbers, std::numeric_limits<int32_t>::max());
-  Node taken = b.splat(x.type().clone(b.builder.getI1Type()), 0);
-  llvm::SmallVector<Node> values, indices;
-  llvm::SmallVector<int64_t> single(x.shape());
-  single[axis] = 1;
-  for (int64_t i = 0; i < k; ++i) {
-    Node left = b.select(taken, lowest, x.value);
-    Node largest = b.broadcastOver(b.reduce(ReduceKind::Max, left, {axis}), x.type(), {axis});
-    Node isNaN = b.compare(Predicate::NE, left, left);
-    Node isLargest = b.select(isNaN, isNaN, b.compare(Predicate::EQ, left, largest));
-    Node candidates = b.select(taken, nobody, b.select(isLargest, numbers, nobody));
-    Node index = b.reduce(ReduceKind::Min, candidates, {axis});
-    Node isIndex =
-        b.compare(Predicate::EQ, numbers, b.broadcastOver(index, b.typeOf(numbers), {axis}));
-    values.push_back(b.reshape(b.reduce(ReduceKind::Sum, b.keepWhere(isIndex, x.value), {axis}),
-                               x.type().clone(single)));
-    indices.push_back(b.reshape(index, b.typeOf(numbers).clone(single)));
-    taken = b.select(taken, taken, isIndex);
-  }
-  auto joined = [&](llvm::ArrayRef<Node> parts) -> Value {
-    return call.make(dl::ConcatOp::create(b.builder, b.loc, parts, axis), x.batch, {&x});
-  };
-  Value all = joined(values), where = joined(indices);
-  return call.evaluator.makeSequence({all, where}, call.range);
+  formulas::Largest largest = formulas::topK(b, x.value, k);
+  Value values = call.make(largest.values, x.batch, {&x});
+  Value indices = call.make(largest.indices, x.batch, {&x});
+  return call.evaluator.makeSequence({values, indices}, call.range);
 }
 
 Value buildOneHot(Call &call) {
@@ -347,15 +235,9 @@ Value buildOneHot(Call &call) {
   llvm::SmallVector<int64_t> shape(index.shape());
   shape.push_back(count);
   TensorBuilder b = at(call);
-  mlir::Type element = index.type().getElementType();
   if (!call.checkSize(shape, b.builder.getF32Type()) || !call.markNumbers("index", count))
     return Poison{};
-  auto type = mlir::RankedTensorType::get(shape, element);
-  Node numbers = b.iota(shape, element, index.rank());
-  Node wide = b.broadcastOver(index.value, type, {index.rank()});
-  Node hit = b.compare(Predicate::EQ, numbers, wide);
-  Node result = dl::CastOp::create(b.builder, b.loc, type.clone(b.builder.getF32Type()), hit);
-  return call.make(result, index.batch, {&index});
+  return call.make(formulas::oneHot(b, index.value, count), index.batch, {&index});
 }
 
 } // namespace dlc::frontend
