@@ -1,5 +1,5 @@
 // The entries of a train section: its steps, or the one step that it is, and its evaluation.
-#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Formulas/Losses.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/ProgramOps.h"
@@ -178,7 +178,7 @@ static mlir::Value lossPart(dl::TensorBuilder &b, const Terms &terms, mlir::Valu
       continue;
     mlir::Value value = term.sum;
     if (count)
-      value = b.divide(value, b.castLike(b.aboveZeroOrOne(count), value));
+      value = dl::formulas::meanByWeight(b, value, count);
     value = b.scale(value, term.perSample ? term.coefficient / double(samples) : term.coefficient);
     part = part ? b.add(part, value) : value;
   }
