@@ -1,12 +1,10 @@
 // Layers: what owns weights. Defaults of weights are PyTorch's.
+#include "dialects/DL/Formulas/Parts.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
-#include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Builtins/Windows.h"
 #include "frontend/DL/Evaluation/Initialisers.h"
-
-#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 
@@ -96,16 +94,13 @@ static Value buildEmbedding(Call &call) {
   if (!weight || !call.markNumbers("index", count))
     return Poison{};
   dl::TensorBuilder b{entry.builder, call.location()};
-  mlir::Value rows = dl::GatherOp::create(b.builder, b.loc, weight->value, index.value, 0);
-  if (!call.isNone("padding_index")) {
-    int64_t padding = call.integer("padding_index");
-    if (padding < 0 || padding >= count)
-      return call.fail("padding_index", "'padding_index' is one of the " + llvm::Twine(count) +
-                                            " rows, found " + llvm::Twine(padding));
-    mlir::Value isPadding =
-        b.compare(dl::Predicate::EQ, index.value, b.splatLike(index.value, double(padding)));
-    rows = b.dropWhere(b.broadcastOver(isPadding, b.typeOf(rows), {index.rank()}), rows);
-  }
+  std::optional<int64_t> padding;
+  if (!call.isNone("padding_index"))
+    padding = call.integer("padding_index");
+  if (padding && (*padding < 0 || *padding >= count))
+    return call.fail("padding_index", "'padding_index' is one of the " + llvm::Twine(count) +
+                                          " rows, found " + llvm::Twine(*padding));
+  mlir::Value rows = dl::formulas::lookUp(b, weight->value, index.value, padding);
   return call.make(rows, index.batch, {&index, &*weight});
 }
 

@@ -1,8 +1,7 @@
 // Parts of tensors: joined, cut and padded.
+#include "dialects/DL/Formulas/Parts.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "frontend/DL/Builtins/BuiltinFormulas.h"
-
-#include "dialects/DL/Builders/TensorBuilder.h"
 
 namespace dlc::frontend {
 
@@ -185,7 +184,7 @@ static bool readSides(Call &call, const Tensor &x, llvm::SmallVectorImpl<int64_t
 
 static Value buildPad(Call &call) {
   const Tensor &x = call.tensor("x");
-  llvm::SmallVector<int64_t> before, shape, steps(x.rank(), 1);
+  llvm::SmallVector<int64_t> before, shape;
   if (!readSides(call, x, before, shape))
     return Poison{};
   const Value &value = call.value("value");
@@ -193,16 +192,7 @@ static Value buildPad(Call &call) {
   if (!fits)
     return call.fail("value", describe(value) + " is no element of " + describe(x.type()));
   dl::TensorBuilder b{call.entry().builder, call.location()};
-  auto padded = [&](mlir::Value inner) -> mlir::Value {
-    auto type = call.entry().withShape(inner, shape);
-    return dl::PadOp::create(b.builder, b.loc, type, inner, before, steps);
-  };
-  mlir::Value y = padded(x.value);
-  if (value.number() != 0) {
-    mlir::Value inside = b.splat(x.type().clone(b.builder.getI1Type()), 1);
-    y = b.select(padded(inside), y, b.splatLike(y, value.number()));
-  }
-  return call.make(y, x.batch, {&x});
+  return call.make(dl::formulas::padWith(b, x.value, shape, before, value.number()), x.batch, {&x});
 }
 
 // --------------------------------------------------------------------------- gather, scatter_add

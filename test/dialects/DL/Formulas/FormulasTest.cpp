@@ -9,6 +9,7 @@
 #include "dialects/DL/Formulas/Metrics.h"
 #include "dialects/DL/Formulas/Norms.h"
 #include "dialects/DL/Formulas/Orders.h"
+#include "dialects/DL/Formulas/Parts.h"
 #include "dialects/DL/Formulas/Pixels.h"
 #include "dialects/DL/Formulas/Random.h"
 #include "dialects/DL/Formulas/Recurrent.h"
@@ -174,6 +175,18 @@ TEST_F(FormulasTest, FlippedAndRepeated) {
   expect(dl::formulas::flip(b, x, {1}), {3, 2, 1, 6, 5, 4});
   expect(dl::formulas::tile(b, x, {1, 2}), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
   expect(dl::formulas::tile(b, x, {2, 1}), {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
+}
+
+TEST_F(FormulasTest, RowsOfATable) {
+  Value table = given({{3, 2}, {1, 2, 3, 4, 5, 6}}), index = labels({2, 1, 0});
+  expect(dl::formulas::lookUp(b, table, index, /*padding=*/{}), {5, 6, 3, 4, 1, 2});
+  expect(dl::formulas::lookUp(b, table, index, /*padding=*/1), {5, 6, 0, 0, 1, 2});
+}
+
+TEST_F(FormulasTest, PaddedWithANumber) {
+  Value x = given({{1, 2}, {3, 4}});
+  expect(dl::formulas::padWith(b, x, {2, 4}, {1, 1}, 0), {0, 0, 0, 0, 0, 3, 4, 0});
+  expect(dl::formulas::padWith(b, x, {2, 4}, {1, 1}, 7), {7, 7, 7, 7, 7, 3, 4, 7});
 }
 
 //===------------------------------------------------------------------------------------------===//
