@@ -43,6 +43,7 @@
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
 #include "passes/DL/Choice/Pbqp.h"
+#include "passes/DL/Memory/Buffers.h"
 #include "passes/DL/Passes.h"
 #include "passes/DL/Simplify/DeadCode.h"
 #include "passes/DL/Simplify/Unchanging.h"
@@ -104,12 +105,6 @@ static bool takesAnyLayout(Operation &op) {
 /// Whether a kernel takes its tensors row-major and no other way.
 static bool isRowMajor(FusedOp fused) {
   return !llvm::all_of(fused.getBody().front(), takesAnyLayout);
-}
-
-/// Whether all results are empty: then no kernel runs, and none is asked for.
-static bool runsNothing(FusedOp fused) {
-  return llvm::all_of(fused.getResults(),
-                      [](Value result) { return typeOf(result).getNumElements() == 0; });
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -51,6 +51,11 @@ int64_t dlc::dl::bytesOf(Value value) {
   return program::storageBytes(cast<RankedTensorType>(value.getType()));
 }
 
+bool dlc::dl::runsNothing(FusedOp fused) {
+  return llvm::all_of(fused.getResultTypes(),
+                      [](Type type) { return cast<RankedTensorType>(type).getNumElements() == 0; });
+}
+
 CandidateAttr dlc::dl::chosenFor(Operation *op) {
   auto fused = dyn_cast<FusedOp>(op);
   return fused ? fused.getCandidateAttr() : CandidateAttr();

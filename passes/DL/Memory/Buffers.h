@@ -28,6 +28,9 @@ IndexOp joinOf(mlir::Value value);
 
 int64_t bytesOf(mlir::Value value);
 
+/// Whether all results of a region are empty: then no kernel runs, and none is asked for.
+bool runsNothing(FusedOp fused);
+
 /// The candidate that dl-choose has taken for a region; null if it has not seen it.
 CandidateAttr chosenFor(mlir::Operation *op);
 

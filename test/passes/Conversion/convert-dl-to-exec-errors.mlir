@@ -49,6 +49,11 @@ dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind 
     %2 = dl.exp %1 : tensor<4xf32>
     dl.yield %2 : tensor<4xf32>
   }
+  // What is empty is run by nothing.
+  %empty = dl.fused() : () -> tensor<0xf32> {
+    %1 = dl.constant dense<0.0> : tensor<0xf32>
+    dl.yield %1 : tensor<0xf32>
+  }
   // expected-error @below {{has no candidate, though other regions of its entry have}}
   %3 = dl.fused(%0) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%1: tensor<4xf32>):
