@@ -343,8 +343,7 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   app.set_version_flag("--version", "dlc " DLC_VERSION);
   Options options;
   std::string emit;
-  addModel(app, options,
-           "model (.dl, or .mlir in the dl dialect); also: dlc check, fmt, tune, lsp");
+  addModel(app, options, "model file (.dl) or .mlir; also: dlc check, dlc fmt, dlc tune, dlc lsp");
   addOutputOptions(app, options, emit);
   addOptions(app, options);
   showSeldom(app, {"--bench", "--cudnn-device", "--machine", "--bucket-size", "--link",
