@@ -126,9 +126,9 @@ Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Tar
   LLVMContext context;
   ModuleBuilder builder(context);
   builder.build(plan, describe(plan, target));
-  const Triple triple(target.triple());
-  const Architecture &architecture = architectureOf(triple);
+  const Architecture &architecture = architectureOf(Triple(target.triple()));
   architecture.registerBackend();
+  const Triple triple(architecture.triple());
   std::string error;
   const llvm::Target *backend = TargetRegistry::lookupTarget(triple, error);
   if (!backend)

@@ -39,7 +39,7 @@ EXCEPTIONS = {
     "dialects/DL/Ops/DLAttention.cpp": [("lowestScore", "a number that no score reaches")],
     "dialects/DL/Rules/Optimizers.cpp": [("epsilon", "a setting")],
     "passes/DL/Schedule/Buckets.h": [("alpha", "of a network: --link says another"), ("beta", "the same"),
-                            ("mostLastBytes", "what nothing may hide")],
+                                     ("mostLastBytes", "what nothing may hide")],
     "passes/DL/Memory/Buffers.cpp": [("bytes) / 1e10", "without dl-choose there is no machine to ask")],
     "passes/DL/Choice/Choose.cpp": [("impossible", "more than any network takes")],
     "passes/DL/Memory/LiveMemory.cpp": [("1e15", "the largest capacity")],

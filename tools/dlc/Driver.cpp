@@ -98,6 +98,7 @@ private:
   void warnOfForeignWord();
   LogicalResult checkProcessor();
   void warnOfOtherProcessor();
+  frontend::FileId load(const std::string &path);
   LogicalResult readDialect();
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
@@ -226,12 +227,20 @@ static LogicalResult verifyUntouched(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// noFile if the file cannot be read, which has been said then.
+frontend::FileId Driver::load(const std::string &path) {
+  std::string error;
+  const frontend::FileId file = sources.load(path, error);
+  if (file == frontend::noFile)
+    engine.error({}, "cannot read '" + path + "': " + error);
+  return file;
+}
+
 /// The module that --emit=dl has written, or another program.
 LogicalResult Driver::readDialect() {
-  std::string error;
-  const frontend::FileId file = sources.load(options.input, error);
+  const frontend::FileId file = load(options.input);
   if (file == frontend::noFile)
-    return engine.error({}, "cannot read '" + options.input + "': " + error), failure();
+    return failure();
   module = parseSourceString<ModuleOp>(sources.text(file), ParserConfig(&context), options.input);
   if (!module || failed(verifyUntouched(*module)))
     return failure();
@@ -263,10 +272,9 @@ LogicalResult Driver::readModel() {
 LogicalResult Driver::checkAgainstNames() {
   if (options.checkNames.empty())
     return success();
-  std::string error;
-  frontend::FileId list = sources.load(options.checkNames, error);
+  const frontend::FileId list = load(options.checkNames);
   if (list == frontend::noFile)
-    return engine.error({}, "cannot read '" + options.checkNames + "': " + error), failure();
+    return failure();
   checkNames(*module, options.checkNames, sources.text(list), engine);
   return failure(engine.hasErrors());
 }

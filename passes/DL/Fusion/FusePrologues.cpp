@@ -40,7 +40,7 @@ using namespace dlc::dl;
 /// there anyway, and of others that are small beside it.
 static bool computesOfOne(FusedOp fused) {
   const int64_t small = 16; // of them make as much as the result
-  if (!chosenFor(fused) || fused.getNumResults() != 1 ||
+  if (!fused.getCandidateAttr() || fused.getNumResults() != 1 ||
       !llvm::all_of(bodyOf(fused), [](Operation &op) {
         auto index = dyn_cast<IndexOp>(op);
         return isa<ElementwiseOp, YieldOp>(op) || (index && index.keepsOrder() && !index.looksUp());
@@ -108,7 +108,7 @@ std::optional<llvm::SetVector<FusedOp>> Rewriter::readersOf(FusedOp image) {
   llvm::SetVector<FusedOp> readers;
   for (Operation *user : image->getUsers()) {
     auto reader = dyn_cast<FusedOp>(user);
-    if (!reader || !chosenFor(reader))
+    if (!reader || !reader.getCandidateAttr())
       return std::nullopt;
     readers.insert(reader);
   }
@@ -124,7 +124,7 @@ std::optional<llvm::SetVector<FusedOp>> Rewriter::readersOf(FusedOp image) {
 /// Null where no kernel holds both.
 std::optional<Join> Rewriter::join(FusedOp image, FusedOp reader) {
   FusedOp joined = joinRegions(image, reader, OfProducer::NotStored);
-  std::optional<Candidate> candidate = sameCode(source, joined, chosenFor(reader));
+  std::optional<Candidate> candidate = sameCode(source, joined, reader.getCandidateAttr());
   if (!candidate)
     candidate = firstCode(source, joined);
   if (candidate)

@@ -78,7 +78,7 @@ private:
 FusedOp Rewriter::producerOf(FusedOp reductions) {
   for (Value operand : reductions->getOperands()) {
     auto producer = operand.getDefiningOp<FusedOp>();
-    if (!producer || !chosenFor(producer))
+    if (!producer || !producer.getCandidateAttr())
       continue;
     auto anchors = bodyOf(producer).getOps<AnchorOp>();
     if (llvm::any_of(anchors, [&](AnchorOp anchor) { return source.takesReductions(anchor); }))
@@ -107,10 +107,10 @@ static void moveUsersBehind(FusedOp joined, Operation *first) {
 
 void Rewriter::joinProducer(FusedOp reductions) {
   FusedOp producer = producerOf(reductions);
-  if (!producer || !chosenFor(reductions) || needsThroughOthers(reductions, producer))
+  if (!producer || !reductions.getCandidateAttr() || needsThroughOthers(reductions, producer))
     return;
   FusedOp joined = joinRegions(producer, reductions, OfProducer::Stored);
-  std::optional<Candidate> candidate = sameCode(source, joined, chosenFor(producer));
+  std::optional<Candidate> candidate = sameCode(source, joined, producer.getCandidateAttr());
   if (!candidate || candidate->seconds >= secondsOf(producer) + secondsOf(reductions)) {
     joined.erase();
     return;

@@ -90,7 +90,7 @@ private:
 
 /// Whether its one result is row-major and of an anchor that takes updates.
 bool Rewriter::makesGradient(FusedOp fused) {
-  if (!fused || fused.getNumResults() != 1 || !chosenFor(fused) ||
+  if (!fused || fused.getNumResults() != 1 || !fused.getCandidateAttr() ||
       !fused.getResult(0).hasOneUse() ||
       cast<RankedTensorType>(fused.getResult(0).getType()).getEncoding())
     return false;
@@ -232,7 +232,7 @@ static double secondsFor(Match match) {
 /// True if it pays: the results of the update for this tensor then have no uses.
 bool Rewriter::joinGradient(Match match) {
   FusedOp joined = join(match);
-  std::optional<Candidate> candidate = sameCode(source, joined, chosenFor(match.gradient));
+  std::optional<Candidate> candidate = sameCode(source, joined, match.gradient.getCandidateAttr());
   const double alone = secondsFor(match);
   if (!candidate || candidate->seconds >= secondsOf(match.gradient) + alone) {
     joined.erase();
