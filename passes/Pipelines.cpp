@@ -25,11 +25,12 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-derive-variables",
                                         "dl-divide-concats",
                                         "dl-fuse",
-                                        "dl-fuse-product-gradients",
                                         "dl-choose",
-                                        "dl-fuse-reductions",
-                                        "dl-fuse-prologues",
-                                        "dl-fuse-updates",
+                                        "dl-join",
+                                        "dl-join-product-gradients",
+                                        "dl-join-reductions",
+                                        "dl-join-prologues",
+                                        "dl-join-updates",
                                         "dl-schedule",
                                         "dl-bucket-gradients",
                                         "exec-prepare-operands",
@@ -48,6 +49,20 @@ static void improve(OpPassManager &manager, const DLPipelineOptions &options,
     manager.addNestedPass<dl::EntryOp>(std::move(pass));
 }
 
+/// Adds dl-join with the patterns of a stage that the user has not switched off.
+static void join(OpPassManager &manager, const DLPipelineOptions &options,
+                 dl::JoinPattern::Stage stage) {
+  if (!options.candidates || !isEnabled(options, "dl-join"))
+    return;
+  dl::JoinOptions joins;
+  for (const dl::JoinPattern &pattern : dl::joinPatterns())
+    if (pattern.stage == stage && isEnabled(options, ("dl-join-" + pattern.name).str()))
+      joins.patterns.push_back(pattern.name);
+  using Recompute = DLPipelineOptions::Recompute;
+  joins.savesMemory = options.recompute == Recompute::Cheap && options.memoryBudget == 0;
+  manager.addNestedPass<dl::EntryOp>(dl::createJoin(options.candidates, std::move(joins)));
+}
+
 void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &options) {
   // Before differentiation, so that the gradient of a cast is the cast back; before all that may
   // make new ops of those that say what they want to compute in.
@@ -56,6 +71,10 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
   // Before differentiation, so that what is simplified is not differentiated first: relu behind
   // max_pool also moves its mask in the backward pass to the smaller tensor.
   improve(manager, options, dl::createSimplify());
+
+  // Before differentiation, which takes the loss as it is shared, and the gradients of what goes
+  // over ranks.
+  manager.addPass(dl::createDistribute());
 
   // On the graph as the user wrote it, before layout and fusion: rules know single ops only.
   manager.addPass(dl::createDifferentiate());
@@ -108,9 +127,10 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   manager.addNestedPass<dl::EntryOp>(
       dl::createFuse({isEnabled(options, "dl-fuse")}, options.candidates));
 
-  // Joins regions that dl-fuse keeps apart, where a generator of the target computes both at once.
-  if (options.candidates)
-    improve(manager, options, dl::createFuseProductGradients(options.candidates));
+  // Regions that dl-fuse keeps apart, where the target computes them together in less time: what
+  // candidates for a joined region there are must be known when one is chosen.
+  using enum dl::JoinPattern::Stage;
+  join(manager, options, BeforeChoice);
 
   // On regions, since only what goes into one or comes out of one is stored, and a region is what a
   // candidate runs. On all entries at once, which share their variables' layouts.
@@ -118,24 +138,10 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
     manager.addPass(
         dl::createChoose(options.candidates, isEnabled(options, "exec-prepare-operands")));
 
-  // Behind the choice of layouts and code, which decides where reductions find what they reduce in
-  // the cache; it costs all of a region's candidates about the same, and so has no say in it.
-  if (options.candidates)
-    improve(manager, options, dl::createFuseReductions(options.candidates));
-
-  // Behind these, which decide what code reads an image and what is read beside it; before
-  // dl-rematerialize, which would have images computed again by kernels of their own.
-  using Recompute = DLPipelineOptions::Recompute;
-  if (options.candidates)
-    improve(manager, options,
-            dl::createFusePrologues(options.candidates, options.recompute == Recompute::Cheap &&
-                                                            options.memoryBudget == 0));
-
-  // Behind the choice as well: parameters, gradients and slots lie alike, and what joins changes
-  // what a region stores, but not how it computes. Before the order, in which an update stands
-  // behind what reads the variables as they were.
-  if (options.candidates)
-    improve(manager, options, dl::createFuseUpdates(options.candidates));
+  // What joins by the layouts and the code that were chosen. Before dl-rematerialize, which would
+  // have images computed again by kernels of their own, and before the order, in which an update
+  // stands behind what reads the variables as they were.
+  join(manager, options, BehindChoice);
 
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.
@@ -143,6 +149,7 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
 
   // On regions in the order of execution: these say which values are stored, how long, and what it
   // would take to compute them again. Behind fusion and CSE, which would make one of the two.
+  using Recompute = DLPipelineOptions::Recompute;
   if (options.recompute != Recompute::None)
     manager.addPass(dl::createRematerialize(
         {options.recompute == Recompute::Cheap, options.memoryBudget, options.refuseEarly},
@@ -193,7 +200,10 @@ template <typename Flags> struct TargetFlags : PassPipelineOptions<Flags> {
   detail::PassOptions::Option<bool> tf32{
       *this, "tf32", llvm::cl::desc("libraries may compute in TF32"), llvm::cl::init(false)};
 };
-struct PassFlags : TargetFlags<PassFlags> {};
+struct ChooseFlags : TargetFlags<ChooseFlags> {};
+struct JoinFlags : TargetFlags<JoinFlags> {
+  ListOption<std::string> patterns{*this, "patterns", llvm::cl::desc("all, if none is named")};
+};
 /// DLPipelineOptions as text.
 struct PipelineFlags : TargetFlags<PipelineFlags> {
   Option<bool> keepInputGradients{*this, "keep-input-gradients",
@@ -244,12 +254,15 @@ static LogicalResult buildPipeline(OpPassManager &manager, StringRef text, const
 }
 
 /// A pass that takes a source of candidates, by its name.
+template <typename Flags>
 static void registerAsking(StringRef name, StringRef description, const Sources &sources,
-                           void (*add)(OpPassManager &, std::shared_ptr<dl::CandidateSource>)) {
+                           LogicalResult (*add)(OpPassManager &,
+                                                std::shared_ptr<dl::CandidateSource>, const Flags &,
+                                                Fail)) {
   registerPassPipeline(
       name, description,
       [=](OpPassManager &manager, StringRef text, Fail fail) -> LogicalResult {
-        PassFlags flags;
+        Flags flags;
         if (failed(flags.parseFromString(text)))
           return failure();
         auto source = makeSource(sources, flags, fail);
@@ -257,10 +270,30 @@ static void registerAsking(StringRef name, StringRef description, const Sources 
           return failure();
         if (!*source)
           return fail("expected the option 'target'");
-        add(manager, *source);
-        return success();
+        return add(manager, *source, flags, fail);
       },
-      [](function_ref<void(const detail::PassOptions &)> handle) { handle(PassFlags()); });
+      [](function_ref<void(const detail::PassOptions &)> handle) { handle(Flags()); });
+}
+
+static LogicalResult addChoose(OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source,
+                               const ChooseFlags &, Fail) {
+  manager.addPass(dl::createChoose(std::move(source), /*prepares=*/true));
+  return success();
+}
+
+static LogicalResult addJoin(OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source,
+                             const JoinFlags &flags, Fail fail) {
+  auto names = llvm::map_to_vector(dl::joinPatterns(),
+                                   [](const dl::JoinPattern &pattern) { return pattern.name; });
+  for (const std::string &name : flags.patterns)
+    if (!llvm::is_contained(names, name))
+      return fail("'" + name + "' is not a pattern: expected one of " + llvm::join(names, ", "));
+  dl::JoinOptions options;
+  for (StringRef name : names)
+    if (flags.patterns.empty() || llvm::is_contained(flags.patterns, name))
+      options.patterns.push_back(name);
+  manager.addNestedPass<dl::EntryOp>(dl::createJoin(std::move(source), std::move(options)));
+  return success();
 }
 
 void dlc::registerPipelines(dl::CandidateSources sources) {
@@ -270,31 +303,11 @@ void dlc::registerPipelines(dl::CandidateSources sources) {
         return buildPipeline(manager, text, sources, fail);
       },
       [](function_ref<void(const detail::PassOptions &)> handle) { handle(PipelineFlags()); });
-  registerAsking("dl-choose", "chooses layouts and code for a target", sources,
-                 [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
-                   manager.addPass(dl::createChoose(std::move(source), /*prepares=*/true));
-                 });
-  registerAsking("dl-fuse-product-gradients",
-                 "lets a product compute sums of its operands, where the target can", sources,
-                 [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
-                   manager.addNestedPass<dl::EntryOp>(
-                       dl::createFuseProductGradients(std::move(source)));
-                 });
-  registerAsking("dl-fuse-reductions",
-                 "lets the code of a region reduce what it computes, where the target can", sources,
-                 [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
-                   manager.addNestedPass<dl::EntryOp>(dl::createFuseReductions(std::move(source)));
-                 });
-  registerAsking("dl-fuse-prologues",
-                 "lets convolutions compute the image that they read, where the target can",
-                 sources, [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
-                   manager.addNestedPass<dl::EntryOp>(dl::createFusePrologues(std::move(source)));
-                 });
-  registerAsking("dl-fuse-updates",
-                 "lets the code that computes a gradient update its variable, where the target can",
-                 sources, [](OpPassManager &manager, std::shared_ptr<dl::CandidateSource> source) {
-                   manager.addNestedPass<dl::EntryOp>(dl::createFuseUpdates(std::move(source)));
-                 });
+  registerAsking<ChooseFlags>("dl-choose", "chooses layouts and code for a target", sources,
+                              addChoose);
+  registerAsking<JoinFlags>(
+      "dl-join", "joins regions that the target computes together in less time than apart", sources,
+      addJoin);
   PassPipelineRegistration<>("exec-pipeline",
                              "from dl.fused to a plan for one stream, without choosing kernels",
                              [](OpPassManager &manager) {

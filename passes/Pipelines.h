@@ -64,8 +64,7 @@ void addStreamPasses(mlir::OpPassManager &manager, const DLPipelineOptions &opti
                      const exec::ScheduleStreamsOptions &streams);
 
 /// Makes `dl-pipeline` and `exec-pipeline` known to dlc-opt, and the passes that ask for
-/// candidates, `dl-choose`, `dl-fuse-product-gradients`, `dl-fuse-reductions`,
-/// `dl-fuse-prologues` and `dl-fuse-updates`.
+/// candidates, `dl-choose` and `dl-join`.
 void registerPipelines(dl::CandidateSources sources);
 
 } // namespace dlc

@@ -38,7 +38,7 @@ HALVES = ("-bf16", "-f16")
 # beside it, so --no-libraries checks those; NAME-own are built without the libraries, which fuses more.
 SMALL = [
     ("lenet", "examples/lenet/lenet.dl", "", True),
-    ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-fuse-product-gradients", False),
+    ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-join-product-gradients", False),
     ("lenet-own", "examples/lenet/lenet.dl", "--gemm=own --conv-algorithm=own", False),
     *((f"lenet{suffix}", "examples/lenet/lenet.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
     *((f"lenet-{name}", "examples/lenet/lenet.dl", f"--conv-algorithm={name}", False) for name in ALGORITHMS),

@@ -77,6 +77,15 @@ def DL_ClipAttr : DL_Attr<"Clip", "clip"> {
   let assemblyFormat = "`<` $kind `,` $limit `>`";
 }
 
+def DL_AcrossRanksAttr : EnumAttr<DL_Dialect, DL_AcrossRanks, "across_ranks"> {
+  let summary = "how the gradients of all ranks become one for an update";
+  let description = [{
+    mean: each rank's loss counts alike. sum: each is its rank's share of the loss, or the update
+    divides by what all of them weigh. `#dl.across_ranks<mean>`
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def DL_WishAttr : DL_Attr<"Wish", "wish"> {
   let summary = "how the user wants a convolution computed, where that can be";
   let description = [{

@@ -20,6 +20,9 @@ class DL_KeywordEnum<string name, string summary, list<I32EnumAttrCase> cases>
 def DL_ClipKind : DL_Enum<"ClipKind", "what of the gradients is limited", [
   I32EnumAttrCase<"Value", 1, "value">, I32EnumAttrCase<"ParameterNorm", 2, "parameter_norm">,
   I32EnumAttrCase<"GlobalNorm", 3, "global_norm">]>;
+def DL_AcrossRanks
+    : DL_Enum<"AcrossRanks", "how the gradients of all ranks become one",
+              [I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Sum", 2, "sum">]>;
 def DL_ConvolutionAlgorithm
     : DL_Enum<"ConvolutionAlgorithm", "how a convolution is computed",
               [I32EnumAttrCase<"Heuristic", 0, "heuristic">, I32EnumAttrCase<"Direct", 1, "direct">,

@@ -29,12 +29,6 @@ inline bool usesModel(EntryKind kind) {
 /// Unit attribute of a module that several ranks train together: passes add what they exchange.
 inline constexpr llvm::StringRef dataParallelName = "program.data_parallel";
 
-/// Whether `op` stands in such a module.
-inline bool isDataParallel(mlir::Operation *op) {
-  auto module = op->getParentOfType<mlir::ModuleOp>();
-  return module && module->hasAttr(dataParallelName);
-}
-
 /// Elements that a compressed sum looks at together, and how many of them sum_top_k sends
 /// (DLC_SUM_BLOCK, DLC_SUM_TOP of the module ABI).
 inline constexpr int64_t sumBlock = 1024, sumTop = 10;

@@ -60,14 +60,24 @@ std::unique_ptr<mlir::Pass> createFuse(FuseOptions options,
 /// The passes that ask what the target's generators offer; not null. For dlc-opt they are
 /// registered with the pipelines, as passes with the option `target`. `prepares`: whether what a
 /// kernel makes of an operand that stays as it is costs nothing, as exec-prepare-operands sees to.
-/// `savesMemory`: whether what is not stored may take the time in which it would be computed again.
 std::unique_ptr<mlir::Pass> createChoose(std::shared_ptr<CandidateSource> source,
                                          bool prepares = true);
-std::unique_ptr<mlir::Pass> createFuseProductGradients(std::shared_ptr<CandidateSource> source);
-std::unique_ptr<mlir::Pass> createFuseReductions(std::shared_ptr<CandidateSource> source);
-std::unique_ptr<mlir::Pass> createFusePrologues(std::shared_ptr<CandidateSource> source,
-                                                bool savesMemory = false);
-std::unique_ptr<mlir::Pass> createFuseUpdates(std::shared_ptr<CandidateSource> source);
+
+/// What dl-join joins, and where: on regions without a choice, or on those that have theirs.
+struct JoinPattern {
+  llvm::StringRef name;
+  enum class Stage { BeforeChoice, BehindChoice } stage;
+  void (*apply)(class Joiner &);
+};
+/// In the order in which they are tried.
+llvm::ArrayRef<JoinPattern> joinPatterns();
+struct JoinOptions {
+  llvm::SmallVector<llvm::StringRef> patterns = {}; ///< by name
+  /// Whether what is not stored may take the time in which it would be computed again.
+  bool savesMemory = false;
+};
+std::unique_ptr<mlir::Pass> createJoin(std::shared_ptr<CandidateSource> source,
+                                       JoinOptions options);
 
 } // namespace dlc::dl
 

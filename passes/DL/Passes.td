@@ -27,6 +27,16 @@ def AssignPrecision : Pass<"dl-assign-precision", "::mlir::ModuleOp"> {
   }];
 }
 
+def Distribute : Pass<"dl-distribute", "::mlir::ModuleOp"> {
+  let summary = "what several ranks exchange: on entries and ops, which ask no module behind it";
+  let description = [{
+    In a data-parallel module (`program.data_parallel`) each entry with updates gets `across_ranks`:
+    `mean` where each rank's loss counts alike, else `sum`. A loss that is a mean over `weight`
+    things is then multiplied by this rank's part of them all, unless gradients accumulate: then
+    the update divides by all weights. In any other module `ranks` of batch norms disappear.
+  }];
+}
+
 def Differentiate : Pass<"dl-differentiate", "::mlir::ModuleOp"> {
   let summary = "reverse-mode derivatives: dl.gradient, and each entry's loss";
   let description = [{
@@ -79,9 +89,9 @@ def BuildUpdate : Pass<"dl-build-update", "::mlir::ModuleOp"> {
     k-th of its gradients to slots, and the update becomes an entry with the old name that takes
     these, clears them and runs k times less often.
 
-    In a data-parallel module (`program.data_parallel`) gradients are summed over the ranks by a
-    `dl.all_reduce` a group, in front of clipping and norms and, where they accumulate, when the
-    update is due. The update makes means of them with the scalar `ranks.scale`, which is 1 / ranks.
+    With `across_ranks` gradients are summed over the ranks by a `dl.all_reduce` a group, in front
+    of clipping and norms and, where they accumulate, when the update is due. If that is `mean`, the
+    update makes means of them with the scalar `ranks.scale`, which is 1 / ranks.
     With `compress` gradients of at least 4,096 elements, and of a wider type, are summed in bf16 or
     f16: they are rounded where they are made, and widened where the update reads them. `1bit` and
     `top-k` make compressed sums of such gradients of f32.
@@ -166,8 +176,8 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
   let options = [Option<"enable", "enable", "bool", "true", "false: each op alone in its region">];
 }
 
-// Between these stand dl-fuse-product-gradients and dl-choose, which ask a target's generators: a
-// source of candidates is no option of a pass, so they are declared in Passes.h.
+// Between these stand dl-choose, and dl-join in front of it and behind it. They ask a target's
+// generators: a source of candidates is no option of a pass, so they are declared in Passes.h.
 
 def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   let summary = "fixes the order of execution: from here on it is the order of the block";

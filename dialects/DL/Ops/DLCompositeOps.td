@@ -33,8 +33,8 @@ def DL_BatchNormOp
     y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
     `%y, %mean, %variance = dl.batch_norm %x scale(%s : tensor<6xf32>) bias(%b : tensor<6xf32>)
     epsilon = 1.0e-05 : tensor<4x6x5x5xf32>`
-    `ranks(%r : tensor<f32>)`, which is 1 / ranks, makes it one over the batches of all ranks of a
-    data-parallel module.
+    `ranks(%r : tensor<f32>)`, which is 1 / ranks, makes it one over the batches of all ranks;
+    dl-distribute drops it where there are none.
     (C1) x has rank 2 or more, and elements. (C2) scale and bias are of x's channels and element
     type. (C3) epsilon is 0 or more. Gradient: dl.batch_norm_backward; with what is asked of mean
     and variance beside it. Composite.

@@ -22,8 +22,8 @@ def DL_EntryOp : DL_Op<"entry", [
     `clip`: the limit on the gradients that `updates` takes. `accumulate`: how many runs' gradients
     are averaged for an update.
     `ema`: the decay of the moving average of each parameter in `updates`, which evaluation and
-    inference read. Before dl-differentiate the terminator of an entry with updates carries the
-    loss.
+    inference read. `across_ranks`: what dl-distribute gives the training entries of a data-parallel
+    module. Before dl-differentiate the terminator of an entry with updates carries the loss.
     (C1) A variable is assigned at most once, and not read behind its assignment. (C2) `updates`
     name parameters of the module, each once. (C3) The terms of `metrics` name accumulators among
     the results, f32 or f64 in the shapes that their finish takes. (C4) Names of inputs are
@@ -44,7 +44,8 @@ def DL_EntryOp : DL_Op<"entry", [
       OptionalAttr<TypedArrayAttrBase<Program_MetricAttr, "metrics">>:$metrics,
       OptionalAttr<I64Attr>:$every, OptionalAttr<I64Attr>:$accumulate,
       OptionalAttr<TypedArrayAttrBase<Program_SchedulePartAttr, "schedule">>:$schedule,
-      OptionalAttr<DL_ClipAttr>:$clip, OptionalAttr<F64Attr>:$ema);
+      OptionalAttr<DL_ClipAttr>:$clip, OptionalAttr<F64Attr>:$ema,
+      OptionalAttr<DL_AcrossRanksAttr>:$across_ranks);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -164,8 +164,7 @@ static Value applyChannels(const Norm &norm, Op op, Value centred, Value factor)
 SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   TensorBuilder b{builder, getLoc()};
   Norm norm = channelNorm(b, *this);
-  bool isOfAll = getRanks() && dlc::program::isDataParallel(*this);
-  auto [mean, variance] = isOfAll ? norm.momentsOfAll(getRanks()) : norm.moments();
+  auto [mean, variance] = getRanks() ? norm.momentsOfAll(getRanks()) : norm.moments();
   return {applyChannels(norm, *this, norm.centred(mean), norm.factor(variance)), mean, variance};
 }
 
@@ -186,7 +185,7 @@ SmallVector<Value> BatchNormBackwardOp::decompose(OpBuilder &builder) {
   Value slope = getScale() ? b.multiply(factor, getScale()) : factor;
   Value part = b.scale(slope, 1 / norm.count());
   Value sumOfDy = dbias, sumOfDyH = dscale;
-  if (getRanks() && dlc::program::isDataParallel(*this)) {
+  if (getRanks()) {
     auto all = AllReduceOp::create(builder, getLoc(), {dbias, dscale}, /*channel=*/1);
     sumOfDy = all.getYs()[0];
     sumOfDyH = all.getYs()[1];

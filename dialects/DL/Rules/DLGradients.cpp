@@ -364,7 +364,7 @@ static Value statisticsGradient(BatchNormOp op, TensorBuilder b, Value dmean, Va
   int64_t channels = x.getDimSize(1);
   double share = double(channels) / double(x.getNumElements());
   auto ofAll = [&](Value &each) {
-    if (each && op.getRanks() && dlc::program::isDataParallel(op))
+    if (each && op.getRanks())
       each = b.multiply(b.sumOverRanks(each),
                         b.broadcast(b.castLike(op.getRanks(), each), b.typeOf(each), {}));
   };

@@ -41,6 +41,9 @@ struct Candidate {
   bool isDirected = false;
   bool pinned = false;         ///< to be taken whatever it costs
   bool pinnedPrepared = false; ///< to be taken where preparedOperand does not change
+
+  /// As it stands on a region that runs so.
+  CandidateAttr asAttr(mlir::MLIRContext *context) const;
 };
 
 class CandidateSource {
@@ -90,18 +93,6 @@ using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateS
 /// Gives the tensors that a region reads and writes their layouts, inside: values keep the types
 /// that they have, and dl.convert_layout leads to and from the others.
 void storeAs(mlir::Block &region, const Layouts &layouts);
-
-/// The candidate of `region`, in the layouts that it has, that a plan pins, or else the one that
-/// runs the code of `chosen`, another region's.
-std::optional<Candidate> sameCode(CandidateSource &source, FusedOp region, CandidateAttr chosen);
-
-/// The first candidate of `region` in the layouts that it has.
-std::optional<Candidate> firstCode(CandidateSource &source, FusedOp region);
-
-/// `joined` computes what `region` does, by `candidate`, and more, which would take `seconds`
-/// beside the second best of `region`. It gets all that passes have noted of `region`, with that
-/// choice.
-void keepChoice(FusedOp region, FusedOp joined, const Candidate &candidate, double seconds);
 
 /// `type` in a layout; null is row-major.
 mlir::RankedTensorType inLayout(mlir::RankedTensorType type, program::LayoutAttr layout);

@@ -649,52 +649,11 @@ double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
   return seconds;
 }
 
-/// The region's candidates in the layouts that it has; none where no kernel can hold it.
-static std::vector<Candidate> candidatesAsStored(CandidateSource &source, FusedOp region) {
-  Layouts layouts;
-  for (TypeRange types : {TypeRange(region->getOperandTypes()), TypeRange(region.getResultTypes())})
-    for (Type type : types)
-      layouts.push_back(
-          dyn_cast_or_null<program::LayoutAttr>(cast<RankedTensorType>(type).getEncoding()));
-  ScopedDiagnosticHandler silence(region.getContext(), [](Diagnostic &) {});
-  return source.candidatesIn(region, layouts);
-}
-
-std::optional<Candidate> dlc::dl::sameCode(CandidateSource &source, FusedOp region,
-                                           CandidateAttr chosen) {
-  const std::vector<Candidate> all = candidatesAsStored(source, region);
-  auto found = llvm::find_if(all, [](const Candidate &one) { return one.pinned; });
-  if (found == all.end())
-    found = llvm::find_if(all, [&](const Candidate &one) {
-      return chosen.getGenerator() && chosen.getGenerator() == one.generator &&
-             chosen.getSchedule() == one.schedule;
-    });
-  return found == all.end() ? std::nullopt : std::optional(*found);
-}
-
-std::optional<Candidate> dlc::dl::firstCode(CandidateSource &source, FusedOp region) {
-  std::vector<Candidate> all = candidatesAsStored(source, region);
-  return all.empty() ? std::nullopt : std::optional(all.front());
-}
-
-/// What was chosen for a region, and its estimated seconds.
-static CandidateAttr describe(MLIRContext *context, const Candidate &candidate, double seconds) {
+CandidateAttr Candidate::asAttr(MLIRContext *context) const {
   Builder builder(context);
-  return CandidateAttr::get(context, builder.getStringAttr(candidate.generator),
-                            builder.getStringAttr(candidate.schedule),
-                            builder.getF64FloatAttr(seconds), int64_t(candidate.workspaceBytes),
-                            !candidate.inPlace);
-}
-
-void dlc::dl::keepChoice(FusedOp region, FusedOp joined, const Candidate &candidate,
-                         double seconds) {
-  NamedAttrList noted(region->getDiscardableAttrDictionary());
-  for (NamedAttribute own : joined->getDiscardableAttrs())
-    noted.set(own.getName(), own.getValue());
-  joined->setDiscardableAttrs(noted.getDictionary(region.getContext()));
-  joined.setCandidateAttr(describe(region.getContext(), candidate, candidate.seconds));
-  if (CandidateAttr second = region.getSecondBestAttr())
-    joined.setSecondBestAttr(second.withMore(seconds));
+  return CandidateAttr::get(context, builder.getStringAttr(generator),
+                            builder.getStringAttr(schedule), builder.getF64FloatAttr(seconds),
+                            int64_t(workspaceBytes), !inPlace);
 }
 
 /// Before types change: the first candidate in the layouts that the region's code sees, and the
@@ -710,12 +669,11 @@ LogicalResult Chooser::record(const Region &region) {
     here = withPrepared(fused, known.in(fused, layouts));
   if (here.empty())
     return refuse(fused, source);
-  const Candidate *second = nullptr;
-  double seconds = 0;
+  std::optional<Candidate> second;
   auto consider = [&](const Candidate &candidate, double price) {
-    if (!second || price < seconds) {
-      second = &candidate;
-      seconds = price;
+    if (!second || price < second->seconds) {
+      second = candidate;
+      second->seconds = price;
     }
   };
   for (const Candidate &candidate : ArrayRef(here).drop_front())
@@ -724,9 +682,9 @@ LogicalResult Chooser::record(const Region &region) {
     if (candidate.layouts != layouts)
       consider(candidate, candidate.seconds + conversionsOf(region, candidate.layouts));
   MLIRContext *context = fused.getContext();
-  fused.setCandidateAttr(describe(context, here.front(), here.front().seconds));
+  fused.setCandidateAttr(here.front().asAttr(context));
   if (second)
-    fused.setSecondBestAttr(describe(context, *second, seconds));
+    fused.setSecondBestAttr(second->asAttr(context));
   return success();
 }
 
@@ -744,8 +702,7 @@ FailureOr<Value> Chooser::convert(OpBuilder &builder, Location loc, Value value,
   std::vector<Candidate> candidates = source.candidatesIn(fused, layouts);
   if (candidates.empty())
     return refuse(fused, source);
-  fused.setCandidateAttr(
-      describe(fused.getContext(), candidates.front(), candidates.front().seconds));
+  fused.setCandidateAttr(candidates.front().asAttr(fused.getContext()));
   storeAs(body, layouts);
   convertedApart[fused->getParentOp()].push_back(program::storageBytes(stored));
   return fused.getResult(0);

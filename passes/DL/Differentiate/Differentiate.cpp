@@ -427,28 +427,12 @@ static Value inputGradient(const ReverseSweep &sweep, BlockArgument input, Value
                                  cast<RankedTensorType>(input.getType()), 0.0);
 }
 
-/// A loss that counts `weight` among the ranks: times this rank's part of all weights, so that
-/// gradients are summed. 1 with one rank.
-static Value shareOfRanks(EntryOp entry, Value loss, Value weight) {
-  OpBuilder builder(entry.getReturn());
-  TensorBuilder b{builder, stageLoc(loss.getLoc(), "share")};
-  Value total = b.sumOverRanks(weight);
-  Value share = b.divide(weight, b.aboveZeroOrOne(total));
-  return b.multiply(loss, b.castLike(share, loss));
-}
-
-/// The sum of the losses: where ranks weigh them, each as this rank's share of all.
-static Value wholeLoss(EntryOp entry) {
-  ReturnOp end = entry.getReturn();
-  // Where gradients accumulate, the update divides what all ranks have gathered.
-  const bool isShared =
-      !end.getWeights().empty() && program::isDataParallel(entry) && !entry.getAccumulate();
+/// The sum of the losses.
+static Value wholeLoss(ReturnOp end) {
   OpBuilder builder(end);
   Value whole;
-  for (auto [i, loss] : llvm::enumerate(end.getLosses())) {
-    Value part = isShared ? shareOfRanks(entry, loss, end.getWeights()[i]) : loss;
-    whole = whole ? TensorBuilder{builder, stageLoc(loss.getLoc(), "sum")}.add(whole, part) : part;
-  }
+  for (Value loss : end.getLosses())
+    whole = whole ? TensorBuilder{builder, stageLoc(loss.getLoc(), "sum")}.add(whole, loss) : loss;
   return whole;
 }
 
@@ -539,7 +523,7 @@ LogicalResult EntryGradients::differentiateLoss() {
     if (isFloat(argument.getType()))
       inputs.push_back(argument);
 
-  Value loss = scaled(wholeLoss(entry));
+  Value loss = scaled(wholeLoss(entry.getReturn()));
   ReverseSweep sweep(loss, "the loss", entry.getReturn(), composites);
   if (failed(sweep.run(llvm::to_vector(llvm::concat<Value>(parameters, inputs)))))
     return failure();

@@ -18,51 +18,45 @@ static void cloneFolded(OpBuilder &builder, Operation &op, IRMapping &mapping) {
   builder.clone(op, mapping);
 }
 
-FusedOp dlc::dl::joinRegions(FusedOp producer, FusedOp consumer, OfProducer results) {
-  OpBuilder builder(consumer);
-  const bool isStored = results == OfProducer::Stored;
-  llvm::SetVector<Value> operands(producer->operand_begin(), producer->operand_end());
-  for (Value operand : consumer->getOperands())
-    if (operand.getDefiningOp() != producer)
+/// Copies what `region` computes to where `builder` stands, `inside` being where its operands are
+/// found there. Returns copies of its results.
+static SmallVector<Value> cloneBody(OpBuilder &builder, FusedOp region, const IRMapping &inside) {
+  IRMapping mapping;
+  for (auto [operand, argument] :
+       llvm::zip_equal(region->getOperands(), bodyOf(region).getArguments()))
+    mapping.map(argument, inside.lookup(operand));
+  for (Operation &op : bodyOf(region).without_terminator())
+    cloneFolded(builder, op, mapping);
+  return llvm::map_to_vector(bodyOf(region).getTerminator()->getOperands(),
+                             [&](Value value) { return mapping.lookup(value); });
+}
+
+FusedOp dlc::dl::joinRegions(FusedOp first, FusedOp second, OfFirst results) {
+  OpBuilder builder(second);
+  const bool isStored = results == OfFirst::Stored;
+  llvm::SetVector<Value> operands(first->operand_begin(), first->operand_end());
+  for (Value operand : second->getOperands())
+    if (operand.getDefiningOp() != first)
       operands.insert(operand);
   SmallVector<Type> types;
   if (isStored)
-    llvm::append_range(types, producer->getResultTypes());
-  llvm::append_range(types, consumer->getResultTypes());
-  const Location loc = (isStored ? producer : consumer).getLoc();
+    llvm::append_range(types, first->getResultTypes());
+  llvm::append_range(types, second->getResultTypes());
+  const Location loc = (isStored ? first : second).getLoc();
   auto joined = FusedOp::create(builder, loc, types, operands.getArrayRef());
   Block &body = joined.getBody().emplaceBlock();
+  IRMapping inside;
   for (Value operand : operands)
-    body.addArgument(operand.getType(), loc);
-  auto argumentOf = [&](Value operand) {
-    return body.getArgument(llvm::find(operands, operand) - operands.begin());
-  };
+    inside.map(operand, body.addArgument(operand.getType(), loc));
   builder.setInsertionPointToEnd(&body);
-  IRMapping mapping;
-  for (auto [operand, argument] :
-       llvm::zip_equal(producer->getOperands(), bodyOf(producer).getArguments()))
-    mapping.map(argument, argumentOf(operand));
-  for (Operation &op : bodyOf(producer).without_terminator())
-    cloneFolded(builder, op, mapping);
-  SmallVector<Value> made, yielded;
-  for (Value value : bodyOf(producer).getTerminator()->getOperands())
-    made.push_back(mapping.lookup(value));
-  if (isStored)
-    yielded = made;
-  for (auto [operand, argument] :
-       llvm::zip_equal(consumer->getOperands(), bodyOf(consumer).getArguments()))
-    mapping.map(argument, operand.getDefiningOp() == producer
-                              ? made[cast<OpResult>(operand).getResultNumber()]
-                              : argumentOf(operand));
-  for (Operation &op : bodyOf(consumer).without_terminator())
-    cloneFolded(builder, op, mapping);
-  for (Value value : bodyOf(consumer).getTerminator()->getOperands())
-    yielded.push_back(mapping.lookup(value));
-  // Conversions to the layout that the producer's results had in memory.
-  for (Value value : made)
-    if (Operation *op = value.getDefiningOp();
-        op && !llvm::is_contained(yielded, value) && op->use_empty())
-      op->erase();
+  const SmallVector<Value> made = cloneBody(builder, first, inside);
+  inside.map(first.getResults(), made);
+  SmallVector<Value> yielded = isStored ? made : SmallVector<Value>();
+  llvm::append_range(yielded, cloneBody(builder, second, inside));
   YieldOp::create(builder, loc, yielded);
+  // Conversions to the layout that the first one's results had in memory.
+  for (auto convert : llvm::make_early_inc_range(body.getOps<ConvertLayoutOp>()))
+    if (convert->use_empty())
+      convert.erase();
   return joined;
 }

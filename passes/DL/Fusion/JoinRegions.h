@@ -9,12 +9,12 @@ namespace dlc::dl {
 inline mlir::Block &bodyOf(FusedOp fused) { return fused.getBody().front(); }
 
 /// Whether a join still gives what the first of its regions does.
-enum class OfProducer { Stored, NotStored };
+enum class OfFirst { Stored, NotStored };
 
-/// What `producer` computes, and what `consumer` computes of it, as one region in front of
-/// `consumer`. Its results are the producer's, if they are to be stored, and behind them the
-/// consumer's. Both regions stay, and what uses them; the new one has no attributes.
-FusedOp joinRegions(FusedOp producer, FusedOp consumer, OfProducer results);
+/// What `first` computes, and what `second` computes, also of it, as one region in front of
+/// `second`. Its results are the first's, if they are to be stored, and behind them the second's.
+/// Both regions stay, and what uses them; the new one has no attributes.
+FusedOp joinRegions(FusedOp first, FusedOp second, OfFirst results);
 
 } // namespace dlc::dl
 

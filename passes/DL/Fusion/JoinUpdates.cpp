@@ -84,7 +84,8 @@ static std::optional<Match> match(MultiTensorOp update, unsigned tensor, Candida
     Value value = update.getTensor(stream, tensor);
     if (auto read = value.getDefiningOp<ReadOp>())
       variables.insert(read.getVariable());
-    else if (auto fused = value.getDefiningOp<FusedOp>(); !found.gradient && makesGradient(fused, source))
+    else if (auto fused = value.getDefiningOp<FusedOp>();
+             !found.gradient && makesGradient(fused, source))
       found.gradient = fused, found.stream = stream;
     else
       return std::nullopt;
@@ -181,8 +182,7 @@ static FusedOp regionOf(Match match) {
       update.getEach(), [&](Value each) { return numberOf(builder, each, tensor); });
   arguments.insert(arguments.begin() + update.getStreams(), numbers.begin(), numbers.end());
   auto shape = cast<RankedTensorType>(gradient.getResult(0).getType());
-  YieldOp::create(builder, update.getLoc(),
-                  BodyWriter(builder, shape).write(update, arguments));
+  YieldOp::create(builder, update.getLoc(), BodyWriter(builder, shape).write(update, arguments));
   return region;
 }
 

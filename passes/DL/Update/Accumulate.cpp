@@ -74,7 +74,7 @@ static VariableOp addWeight(EntryUpdate &update, int64_t loss) {
 static Value takeWeights(EntryUpdate &update, VariableOp sum) {
   TensorBuilder b{update.builder, update.place("weights")};
   Value total = update.read(sum);
-  if (program::isDataParallel(update.entry))
+  if (update.acrossRanks)
     total = b.sumOverRanks(total);
   // Nothing that counts leaves gradients of zero.
   Value divisor = b.aboveZeroOrOne(total);

@@ -116,9 +116,11 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   update.lossScale = update.entry->removeAttr(lossScaleName);
   update.weights = llvm::to_vector<1>(update.entry.getReturn().getWeights());
   update.entry.getReturn().getWeightsMutable().clear();
+  update.acrossRanks = update.entry.getAcrossRanks();
+  update.entry.removeAcrossRanksAttr();
   if (runs > 1 && !update.groups.empty())
     accumulateGradients(update, runs);
-  if (program::isDataParallel(update.entry) && !update.groups.empty())
+  if (update.acrossRanks && !update.groups.empty())
     reduceGradients(update, compression);
   clipGradients(update);
   applyRules(update);

@@ -107,6 +107,8 @@ public:
   /// What each loss counts beside those of other runs and ranks, f32[] or f64[]; none if all count
   /// alike.
   llvm::SmallVector<mlir::Value, 1> weights = {};
+  /// How the gradients of all ranks become one; nothing with one rank.
+  std::optional<AcrossRanks> acrossRanks = std::nullopt;
   /// What makes means of gradients that are sums: 1 / ranks, or 1 / the weights of all; else null.
   mlir::Value gradientScale = {};
   /// The ranks, an i32, where parameters are of f64 and the scale is 1 / ranks: these are divided

@@ -64,8 +64,7 @@ static Value castTo(OpBuilder &builder, Location loc, Value x, Type element) {
 }
 
 void dlc::dl::reduceGradients(EntryUpdate &update, const Compression &compression) {
-  // Weighted losses are shares of one mean, or their update divides by all weights.
-  if (update.weights.empty()) {
+  if (update.acrossRanks == AcrossRanks::Mean) {
     update.gradientScale =
         update.scalar("ranks.scale", 1, /*scheduled=*/false, update.builder.getF32Type());
     if (llvm::any_of(update.groups, isWide))

@@ -1,4 +1,4 @@
-//===- LibraryTest.cpp - the library takes what dl-fuse-product-gradients makes ---------------===//
+//===- LibraryTest.cpp - the library takes what dl-join-product-gradients makes ---------------===//
 #include "codegen/CUDA/CudaTarget.h"
 #include "codegen/Plan/TargetCandidates.h"
 #include "dialects/DL/Ops/DLFusedOps.h"

@@ -114,7 +114,7 @@ static const ConvolutionShapes imageShapes[] = {
     {{2, 260, 5, 6}, {9, 260, 1, 3}, {2, 9, 5, 6}, {1, 1}, {0, 0, 1, 1}, {1, 1}},
     {{5, 1, 24, 24}, {4, 1, 5, 5}, {5, 4, 20, 20}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
 
-/// What dl-fuse-prologues makes: images that are computed where they are read, and not in the
+/// What dl-join-prologues makes: images that are computed where they are read, and not in the
 /// padding; in front of the filter's gradient, and of a mask behind the image's.
 TEST(CudaProduct, Images) {
   for (const ConvolutionShapes &shapes : imageShapes)
@@ -122,7 +122,7 @@ TEST(CudaProduct, Images) {
       checkCudaKernel(source, rounding, "cuda-product");
 }
 
-/// What dl-fuse-reductions makes, with tiles of all sizes and with sums that are split, and with an
+/// What dl-join-reductions makes, with tiles of all sizes and with sums that are split, and with an
 /// image that is computed, too.
 TEST(CudaProduct, Reductions) {
   // Images of exp have means that are larger than the deviations from them, which err as they do.
@@ -219,7 +219,7 @@ TEST(CudaMultiTensor, SumsOverTensors) { checkSums("cuda:simt", /*tolerance=*/2e
 
 TEST(CudaMultiTensor, CountsBeyond24Bits) { checkCountingUpdate("cuda:simt"); }
 
-/// What dl-fuse-product-gradients makes, should the library not take it: sums beside the product.
+/// What dl-join-product-gradients makes, should the library not take it: sums beside the product.
 TEST(CudaProduct, GradientEpilogues) {
   const std::string a = "tensor<7x5xf32>", b = "tensor<7x131xf32>", c = "tensor<5x131xf32>";
   checkCudaKernel({a + ", " + b, c + ", tensor<5xf32>, tensor<131xf32>",

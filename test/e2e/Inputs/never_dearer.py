@@ -11,7 +11,7 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def estimate(layout):
-    command = sys.argv[1:] + [f"--layout={layout}", "--disable-pass=dl-fuse-reductions", "--emit=report"]
+    command = sys.argv[1:] + [f"--layout={layout}", "--disable-pass=dl-join-reductions", "--emit=report"]
     report = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     entries = re.findall(r"^(\w+), batch.*?estimated ([0-9.e+]+) (\w+) on one core", report, re.S | re.M)
     assert entries, report

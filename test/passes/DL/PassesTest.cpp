@@ -168,12 +168,12 @@ TEST_P(PassesTest, ImprovingPassesChangeTheProgram) {
     if (!flag.starts_with("exec-")) // those come behind the pipelines that are run here
       expected.insert(flag.str());
   expected.erase("dl-divide-concats");   // no join of so many parts: divide-concats.mlir
-  expected.erase("dl-fuse-prologues");   // no image computed of one other: fuse-prologues.mlir
-  expected.erase("dl-fuse-updates");     // gradients are results here: fuse-updates.mlir
+  expected.erase("dl-join-prologues");   // no image computed of one other: join-prologues.mlir
+  expected.erase("dl-join-updates");     // gradients are results here: join-updates.mlir
   expected.erase("dl-sparsify-updates"); // no table: sparsify-updates.mlir
   StringRef program = GetParam();
   if (program == "shared.mlir")
-    expected.erase("dl-fuse-product-gradients"); // no bias and no relu
+    expected.erase("dl-join-product-gradients"); // no bias and no relu
   if (program != "convolutional.mlir")           // no entry that uses the model
     for (const char *flag : {"dl-fold-batch-norm", "dl-derive-variables"})
       expected.erase(flag);

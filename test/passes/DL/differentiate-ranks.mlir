@@ -1,4 +1,4 @@
-// RUN: dlc-opt --dl-differentiate --split-input-file %s | FileCheck %s
+// RUN: dlc-opt --dl-distribute --dl-differentiate --split-input-file %s | FileCheck %s
 
 // A loss that is a mean over %n things is differentiated as its rank's share of the mean of all ranks: what n is of the sum of all.
 // CHECK-LABEL: dl.entry @train_step
@@ -8,7 +8,7 @@
 // CHECK: %[[DIVISOR:.*]] = dl.select %{{.*}}, %[[ALL]], %{{.*}}
 // CHECK: %[[SHARE:.*]] = dl.divide %[[N]], %[[DIVISOR]]
 // CHECK: dl.broadcast %{{.*}}
-// CHECK: dl.return %{{.*}} : tensor<5xf32>{{.*}} weight(%[[N]] : tensor<f32>)
+// CHECK: dl.return %{{.*}} : tensor<5xf32>, tensor<f32>{{$}}
 module attributes {program.data_parallel} {
 dl.variable @b : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 dl.entry @train_step(%n: tensor<f32>) attributes {kind = #program.entry<train>, updates = [
@@ -42,7 +42,7 @@ dl.entry @train_step(%n: tensor<f32>) attributes {kind = #program.entry<train>, 
 // CHECK: dl.divide %[[N]], %{{.*}}
 // CHECK: %[[ALLM:.*]] = dl.all_reduce sum %[[M]] channel 1
 // CHECK: dl.divide %[[M]], %{{.*}}
-// CHECK: dl.return %{{.*}} : tensor<5xf32>, tensor<f32>, tensor<f32> weight(%[[N]], %[[M]] : tensor<f32>, tensor<f32>)
+// CHECK: dl.return %{{.*}} : tensor<5xf32>, tensor<f32>, tensor<f32>{{$}}
 module attributes {program.data_parallel} {
 dl.variable @b : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
 dl.entry @train_step(%n: tensor<f32> {dl.name = "n"}, %m: tensor<f32> {dl.name = "m"}) attributes {kind = #program.entry<train>, updates = [

@@ -240,7 +240,7 @@ inline std::array<KernelSource, 2> convolutionBodies() {
   dl.yield %d, %m : tensor<7x5x3x3xf32>, tensor<3x7x9x9xf32>)"}};
 }
 
-/// Kernels that compute the image they read, which dl-fuse-prologues makes: scaled, shifted, and
+/// Kernels that compute the image they read, which dl-join-prologues makes: scaled, shifted, and
 /// what the padding would not be if it were read so. Forward, the filter's gradient, and a mask of
 /// it behind the image's gradient.
 inline std::array<KernelSource, 3> convolutionImages(const ConvolutionShapes &s) {

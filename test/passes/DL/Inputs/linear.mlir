@@ -1,5 +1,5 @@
 // Three linear layers with relus between them, the second weight stored the other way round: what
-// dl-fuse-product-gradients looks for.
+// dl-join-product-gradients looks for.
 #sgd = #dl.optimizer<"sgd", {learning_rate = 0.25 : f64}>
 dl.variable @w1 : tensor<9x6xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 dl.variable @b1 : tensor<9xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)

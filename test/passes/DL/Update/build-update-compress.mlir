@@ -1,9 +1,9 @@
-// RUN: dlc-opt --dl-build-update="compress=bf16" --split-input-file %s | FileCheck %s
-// RUN: dlc-opt --dl-build-update="keep-weight-gradients compress=bf16" --split-input-file %s | FileCheck %s --check-prefix=KEEP
-// RUN: dlc-opt --dl-build-update --split-input-file %s | FileCheck %s --check-prefix=PLAIN
-// RUN: not dlc-opt --dl-build-update="compress=i8" --split-input-file %s 2>&1 | FileCheck %s --check-prefix=WRONG
-// RUN: dlc-opt --dl-build-update="compress=1bit" --split-input-file %s | FileCheck %s --check-prefix=BIT
-// RUN: dlc-opt --dl-build-update="compress=top-k" --split-input-file %s | FileCheck %s --check-prefix=TOP
+// RUN: dlc-opt --dl-distribute --dl-build-update="compress=bf16" --split-input-file %s | FileCheck %s
+// RUN: dlc-opt --dl-distribute --dl-build-update="keep-weight-gradients compress=bf16" --split-input-file %s | FileCheck %s --check-prefix=KEEP
+// RUN: dlc-opt --dl-distribute --dl-build-update --split-input-file %s | FileCheck %s --check-prefix=PLAIN
+// RUN: not dlc-opt --dl-distribute --dl-build-update="compress=i8" --split-input-file %s 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: dlc-opt --dl-distribute --dl-build-update="compress=1bit" --split-input-file %s | FileCheck %s --check-prefix=BIT
+// RUN: dlc-opt --dl-distribute --dl-build-update="compress=top-k" --split-input-file %s | FileCheck %s --check-prefix=TOP
 // WRONG: error: expected bf16, f16, 1bit or top-k to compress gradients, found 'i8'
 
 // PLAIN: tensor<64x64xf32>

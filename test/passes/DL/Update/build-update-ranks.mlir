@@ -1,5 +1,5 @@
-// RUN: dlc-opt --dl-build-update=keep-weight-gradients --split-input-file %s | FileCheck %s
-// RUN: dlc-opt --dl-build-update %S/build-update.mlir | FileCheck %s --check-prefix=ONE
+// RUN: dlc-opt --dl-distribute --dl-build-update=keep-weight-gradients --split-input-file %s | FileCheck %s
+// RUN: dlc-opt --dl-distribute --dl-build-update %S/build-update.mlir | FileCheck %s --check-prefix=ONE
 
 // Without the module's attribute nothing is reduced, and nothing scaled.
 // ONE-NOT: all_reduce
