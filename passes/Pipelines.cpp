@@ -22,6 +22,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-fold-batch-norm",
                                         "cse",
                                         "dl-sparsify-updates",
+                                        "dl-narrow-variables",
                                         "dl-derive-variables",
                                         "dl-divide-concats",
                                         "dl-fuse",
@@ -102,6 +103,10 @@ void dlc::addTrainPasses(OpPassManager &manager, const DLPipelineOptions &option
 
   // Behind the update, whose rule says whether rows without a gradient stay as they are.
   improve(manager, options, dl::createSparsifyUpdates());
+
+  // When each read is cast once; before what is derived, which would keep both.
+  if (isEnabled(options, "dl-narrow-variables"))
+    manager.addPass(dl::createNarrowVariables());
 
   // Behind what decides which variables evaluation and inference read; before fusion, which would
   // compute folded weights in each kernel that reads them.

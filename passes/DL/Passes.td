@@ -117,6 +117,15 @@ def SparsifyUpdates : Pass<"dl-sparsify-updates", "::dlc::dl::EntryOp"> {
   }];
 }
 
+def NarrowVariables : Pass<"dl-narrow-variables", "::mlir::ModuleOp"> {
+  let summary = "stores weights in 16 bits that are read in 16 bits alone";
+  let description = [{
+    In a module without training entries a variable that no entry assigns, and whose reads are all
+    cast to one narrower float type, has that type itself. What fills it rounds as the cast did: the
+    runtime, where a checkpoint has the wider type.
+  }];
+}
+
 def DeriveVariables : Pass<"dl-derive-variables", "::mlir::ModuleOp"> {
   let summary = "computes once what depends on variables alone where a model is used";
   let description = [{

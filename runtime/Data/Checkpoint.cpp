@@ -42,15 +42,24 @@ static bool isAverage(const VariableInfo &variable) {
 /// Whether dlc wrote the file, which then has more than weights.
 static bool isOurs(const SafetensorsFile &file) { return file.metadata().contains("model"); }
 
-static bool fitsIn(const StoredTensor &tensor, const VariableInfo &variable) {
-  return isStored(variable.role) && tensor.dtype == variable.type.dtype &&
-         tensor.shape == variable.type.shape;
+/// The floats that weights may have on either side of a load: it rounds or widens them.
+static bool isConverted(dlc_dtype dtype) {
+  return dtype == DLC_F32 || dtype == DLC_BF16 || dtype == DLC_F16;
 }
 
-static Status checkTensor(const StoredTensor &tensor, const VariableInfo *variable) {
+static bool fitsIn(const StoredTensor &tensor, const VariableInfo &variable,
+                   LoadMode mode = LoadMode::Weights) {
+  const dlc_dtype from = tensor.dtype, to = variable.type.dtype;
+  const bool hasType =
+      from == to || (mode != LoadMode::Everything && isConverted(from) && isConverted(to));
+  return isStored(variable.role) && hasType && tensor.shape == variable.type.shape;
+}
+
+static Status checkTensor(const StoredTensor &tensor, const VariableInfo *variable,
+                          LoadMode mode = LoadMode::Weights) {
   if (!variable || !isStored(variable->role))
     return invalid(tensor.quoted(), " is no variable of the model");
-  if (!fitsIn(tensor, *variable))
+  if (!fitsIn(tensor, *variable, mode))
     return invalid(tensor.quoted(), " is ", tensor.typeText(), ", the model expects ",
                    variable->type.str());
   return {};
@@ -226,7 +235,7 @@ static Status checkTensors(const SafetensorsFile &file, const Plan &plan, LoadMo
         return noParameter(file, plan);
       if (!variable && isOfLossScale(tensor.name) && mode == LoadMode::Everything)
         return otherLossScale(tensor, plan);
-      DLC_TRY(checkTensor(tensor, variable));
+      DLC_TRY(checkTensor(tensor, variable, mode));
     }
   for (const VariableInfo &variable : plan.variables)
     if (isRequired(variable.role, mode) && !file.find(variable.name))
@@ -253,16 +262,38 @@ static size_t indexOf(const Plan &plan, const VariableInfo &variable) {
   return static_cast<size_t>(&variable - plan.variables.data());
 }
 
+/// The tensor as elements of `dtype`, each rounded to nearest even. Fails where one is not finite
+/// then that was.
+static Result<std::vector<std::byte>> readAs(dlc_dtype dtype, const SafetensorsFile &file,
+                                             const StoredTensor &tensor) {
+  std::vector<std::byte> content;
+  DLC_TRY(reserveRoom(content, tensor.bytes));
+  content.resize(tensor.bytes);
+  DLC_TRY(file.read(tensor, content));
+  if (tensor.dtype == dtype)
+    return content;
+  const uint64_t from = dtypeSize(tensor.dtype), to = dtypeSize(dtype);
+  std::vector<std::byte> converted;
+  DLC_TRY(reserveRoom(converted, tensor.bytes / from * to));
+  converted.resize(tensor.bytes / from * to);
+  for (uint64_t i = 0; i < tensor.bytes / from; ++i)
+    storeElement(dtype, loadElement(tensor.dtype, &content[i * from]), &converted[i * to]);
+  if (!allFinite(dtype, converted) && allFinite(tensor.dtype, content))
+    return invalid(tensor.quoted(), " holds a number that ", dtypeName(dtype), " has no room for");
+  return converted;
+}
+
 /// All is read before the first variable changes, so that a failure changes none. A copy of a
 /// parameter that is not among the tensors follows it.
 static Status take(State &state, const SafetensorsFile &file, const std::vector<Taken> &all) {
   const Plan &plan = state.module()->plan();
   std::vector<std::vector<std::byte>> contents;
   for (const Taken &each : all) {
-    std::vector<std::byte> &content = contents.emplace_back();
-    DLC_TRY(reserveRoom(content, each.tensor->bytes).in(file.path()));
-    content.resize(each.tensor->bytes);
-    DLC_TRY(file.read(*each.tensor, content));
+    Result<std::vector<std::byte>> content =
+        readAs(plan.variables[each.variable].type.dtype, file, *each.tensor);
+    if (!content.ok())
+      return content.takeStatus().in(file.path());
+    contents.push_back(std::move(*content));
   }
   std::vector<bool> taken(plan.variables.size(), false);
   for (size_t i = 0; i < contents.size(); ++i) {
@@ -311,6 +342,32 @@ static Result<Metadata> load(State &state, const std::string &path, LoadMode mod
 
 Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode) {
   return guarded([&] { return load(state, path, mode); });
+}
+
+Result<std::string> describeConversion(const Plan &plan, const std::string &path) {
+  return guarded([&]() -> Result<std::string> {
+    DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
+    const StoredTensor *first = nullptr;
+    const VariableInfo *firstVariable = nullptr;
+    size_t others = 0;
+    for (const VariableInfo &variable : plan.variables) {
+      const StoredTensor *tensor =
+          isRequired(variable.role, LoadMode::Weights) ? file.find(variable.name) : nullptr;
+      if (!tensor || tensor->dtype == variable.type.dtype)
+        continue;
+      others += first != nullptr;
+      if (!first) {
+        first = tensor;
+        firstVariable = &variable;
+      }
+    }
+    if (!first)
+      return std::string();
+    return concat(first->quoted(),
+                  others ? concat(" and ", others, " more are ") : std::string(" is "),
+                  dtypeName(first->dtype), " there, ", dtypeName(firstVariable->type.dtype),
+                  " in the module");
+  });
 }
 
 bool keepsAverages(const Plan &plan) { return std::ranges::any_of(plan.variables, isAverage); }
@@ -548,15 +605,14 @@ static Result<Exported> exportedOf(std::span<const SafetensorsFile> files,
 /// The mean over the files; whole numbers, and what is in one file alone, as the first has it.
 static Result<std::vector<std::byte>> contentOf(std::span<const SafetensorsFile> files,
                                                 const Exported &exported) {
-  std::vector<std::byte> content(exported.sources.front()->bytes), other(content.size());
-  DLC_TRY(files.front().read(*exported.sources.front(), content));
-  const dlc_dtype dtype = exported.variable->type.dtype;
+  const dlc_dtype dtype = exported.sources.front()->dtype;
+  DLC_TRY_ASSIGN(content, readAs(dtype, files.front(), *exported.sources.front()));
   if (files.size() == 1 || isWhole(dtype))
     return content;
   const uint64_t size = dtypeSize(dtype);
   std::vector<double> sums(content.size() / size);
   for (size_t i = 0; i < files.size(); ++i) {
-    DLC_TRY(files[i].read(*exported.sources[i], other));
+    DLC_TRY_ASSIGN(other, readAs(dtype, files[i], *exported.sources[i]));
     for (size_t element = 0; element < sums.size(); ++element)
       sums[element] += loadElement(dtype, &other[element * size]);
   }

@@ -135,6 +135,9 @@ Status noteWeights(const Plan &plan, const std::string &checkpoint, std::string_
       printNotes({concat("no --checkpoint: ", results, " are of random initial weights")});
     return {};
   }
+  DLC_TRY_ASSIGN(converted, describeConversion(plan, checkpoint));
+  if (!converted.empty())
+    printNotes({concat(checkpoint, ": ", converted)});
   DLC_TRY_ASSIGN(averaged, hasAverages(plan, checkpoint));
   if (averaged)
     printNotes({concat(checkpoint, ": ", results, " are of the averages (ema) of the weights")});

@@ -34,9 +34,15 @@ enum class LoadMode {
 
 /// Loads variables from a safetensors file and returns its metadata. A file that another model
 /// wrote, a tensor that the model has not, a missing one, another dtype or shape, and any damage is
-/// an error that names file and tensor. What PyTorch stores beside weights is passed over: batch
-/// norm's `num_batches_tracked`, the causal masks of GPT-2's attention.
+/// an error that names file and tensor. Weights of f32, bf16 and f16 become the model's, rounded to
+/// nearest even, but with Everything; one that has no room there is an error. What PyTorch stores
+/// beside weights is passed over: batch norm's `num_batches_tracked`, the causal masks of GPT-2's
+/// attention.
 DLC_API Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode mode);
+
+/// Which weights of a file are of another float type than the module's, in which a load converts
+/// them: "tensor 'w' and 3 more are f32 there, bf16 in the module". Empty if there are none.
+DLC_API Result<std::string> describeConversion(const Plan &plan, const std::string &path);
 
 /// Whether the model keeps averages of parameters, which its evaluation and inference read.
 DLC_API bool keepsAverages(const Plan &plan);

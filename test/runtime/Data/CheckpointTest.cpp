@@ -416,6 +416,57 @@ std::vector<float> valuesOf(const State &state, std::string_view name) {
   return values;
 }
 
+// Weights in 16 bits become the model's floats; to go on as before, they must be these.
+TEST(Checkpoint, TakesWeightsOfOtherFloats) {
+  Ready ready;
+  auto state = ready.state(1);
+  const std::string path = ready.folder.path("half.safetensors");
+  const std::vector<StoredTensor> tensors{{"linear1.weight", DLC_BF16, {4, 16}, 0, 0},
+                                          {"linear1.bias", DLC_F16, {4}, 0, 0}};
+  const uint16_t bf16 = 0xc049 /* -3.140625 */, f16 = 0x3555 /* 0.333251953125 */;
+  auto writer = SafetensorsWriter::create(path, tensors, {});
+  EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<uint16_t>(64, bf16)))).ok());
+  EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<uint16_t>(4, f16)))).ok());
+  EXPECT_TRUE(writer->commit().ok());
+  EXPECT_EQ(describeConversion(state->module()->plan(), path).take(),
+            "tensor 'linear1.weight' and 1 more are bf16 there, f32 in the module");
+  const auto before = ready.save(*state);
+  EXPECT_EQ(std::string(loadVariables(*state, path, LoadMode::Everything).status().message()),
+            path + ": tensor 'linear1.weight' is bf16[4, 16], the model expects f32[4, 16]");
+  EXPECT_EQ(ready.save(*state), before);
+  EXPECT_TRUE(loadVariables(*state, path, LoadMode::Weights).ok());
+  EXPECT_EQ(valuesOf(*state, "linear1.weight"), std::vector<float>(64, -3.140625f));
+  EXPECT_EQ(valuesOf(*state, "linear1.bias"), std::vector<float>(4, 0.333251953125f));
+}
+
+// What a narrower type has no room for is an error that names the tensor.
+TEST(Checkpoint, RefusesWeightsThatTheModelHasNoRoomFor) {
+  TemporaryFolder folder;
+  PlanBuilder plan = smallModel();
+  plan.variables[1].type.dtype = DLC_F16;
+  plan.variables[1].bytes = 8;
+  writeFile(folder.path("half.so"), moduleWith(plan.blob()));
+  auto module = Module::load(folder.path("half.so"));
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  auto state = State::create(*module, openCpu({.threads = 1}).take(), 1).take();
+  const std::string path = folder.path("w.safetensors");
+  auto load = [&](float bias) {
+    auto writer = SafetensorsWriter::create(
+        path, {{"linear1.weight", DLC_F32, {4, 16}, 0, 0}, {"linear1.bias", DLC_F32, {4}, 0, 0}},
+        {});
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<float>(64, 1)))).ok());
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<float>(4, bias)))).ok());
+    EXPECT_TRUE(writer->commit().ok());
+    return std::string(loadVariables(*state, path, LoadMode::Weights).status().message());
+  };
+  std::vector<uint16_t> bias(4);
+  EXPECT_EQ(load(65519), ""); // the last one that is rounded down to 65504
+  EXPECT_TRUE(state->read(1, std::as_writable_bytes(std::span(bias))).ok());
+  EXPECT_EQ(bias, std::vector<uint16_t>(4, 0x7bff));
+  EXPECT_EQ(load(65520), path + ": tensor 'linear1.bias' holds a number that f16 has no room for");
+  EXPECT_EQ(load(std::numeric_limits<float>::infinity()), "");
+}
+
 // A slot that begins as a copy of its parameter, also of a loaded one without the slot.
 TEST(Checkpoint, CopiesAParameterForASlotThatIsMissing) {
   TemporaryFolder folder;
