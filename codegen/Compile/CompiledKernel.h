@@ -16,6 +16,9 @@ struct GeneratedCandidate {
 
   /// "library: cuDNN", "cpu-map: map"
   std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }
+  bool isOf(program::CandidateAttr chosen) const {
+    return chosen.isCode(generator->name(), candidate.schedule);
+  }
 };
 
 /// How a kernel will run, and who makes it.

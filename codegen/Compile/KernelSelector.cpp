@@ -175,7 +175,7 @@ SelectedKernel KernelSelector::select(const KernelOffer &offer,
   return kernel;
 }
 
-FailureOr<SelectedKernel> KernelSelector::select(Block &block, StringRef chosen) {
+FailureOr<SelectedKernel> KernelSelector::select(Block &block, program::CandidateAttr chosen) {
   FailureOr<KernelSpec> spec = KernelSpec::get(block);
   if (failed(spec))
     return failure();
@@ -185,12 +185,12 @@ FailureOr<SelectedKernel> KernelSelector::select(Block &block, StringRef chosen)
     return emitError(block.back().getLoc(), "no generator takes this kernel, ")
                << known.stem << ": " << known.refusal,
            failure();
-  auto found = chosen.empty() ? all.begin() : llvm::find_if(all, [&](const auto &candidate) {
-    return candidate.name() == chosen;
+  auto found = !chosen ? all.begin() : llvm::find_if(all, [&](const GeneratedCandidate &each) {
+    return each.isOf(chosen);
   });
   if (found == all.end())
     return emitError(block.back().getLoc(), "no generator offers '")
-               << chosen << "' for this kernel",
+               << chosen.describe() << "' for this kernel",
            failure();
   return select(known, *found);
 }

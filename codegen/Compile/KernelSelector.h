@@ -65,9 +65,9 @@ public:
   /// All that were asked for, in the order of their texts. Not while others ask.
   std::vector<const KernelOffer *> offers() const;
 
-  /// Analyses the region and takes the candidate with the name `chosen`, or the first one. Fails
-  /// with an error at the offending op.
-  mlir::FailureOr<SelectedKernel> select(mlir::Block &block, llvm::StringRef chosen = "");
+  /// Analyses the region and takes the candidate that is `chosen`, or the first one. Fails with an
+  /// error at the offending op.
+  mlir::FailureOr<SelectedKernel> select(mlir::Block &block, program::CandidateAttr chosen = {});
   /// The same for a choice already made (a plan's lock file, a benchmark).
   SelectedKernel select(const KernelOffer &offer, const GeneratedCandidate &choice) const;
   /// For a choice with a library call the cheapest candidate without one; nothing for others.

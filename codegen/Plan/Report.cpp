@@ -241,11 +241,18 @@ static double valueOf(FloatAttr seconds) { return seconds ? seconds.getValueAsDo
 
 /// A kernel's code, and what it would have been otherwise: nothing where there was no choice.
 static json::Object buildSchedule(exec::KernelOp kernel) {
+  auto describe = [](program::CandidateAttr candidate) {
+    return candidate ? candidate.describe() : "";
+  };
+  std::string schedule = describe(kernel.getCandidateAttr());
+  if (program::CandidateAttr alternative = kernel.getAlternativeAttr())
+    schedule += "; if refused " + alternative.describe();
+  program::CandidateAttr second = kernel.getSecondBestAttr();
   return json::Object{{"kernel", kernel.getSymName().str()},
-                      {"schedule", kernel.getSchedule().value_or("").str()},
-                      {"estimated_seconds", valueOf(kernel.getSecondsAttr())},
-                      {"second_best", kernel.getSecondBest().value_or("").str()},
-                      {"second_best_seconds", valueOf(kernel.getSecondBestSecondsAttr())}};
+                      {"schedule", std::move(schedule)},
+                      {"estimated_seconds", kernel.getSeconds().value_or(0)},
+                      {"second_best", describe(second)},
+                      {"second_best_seconds", second ? second.getSeconds().getValueAsDouble() : 0}};
 }
 
 namespace {

@@ -1,7 +1,7 @@
 //===- SelectKernels.cpp - how each exec.kernel will run --------------------------------------===//
 //
 // Runs behind convert-dl-to-exec, where equal kernels are one, and before exec-plan-memory, which
-// places the workspaces. A kernel whose region dl-choose has seen has its schedule already, and
+// places the workspaces. A kernel whose region dl-choose has seen has its candidate already, and
 // here gets what follows from it; any other takes the first candidate that there is.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -12,8 +12,12 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static std::string describe(const SelectedKernel &selected) {
-  return GeneratedCandidate{selected.generator, selected.candidate}.name();
+static program::CandidateAttr candidateOf(const SelectedKernel &selected, Builder &builder) {
+  const Candidate &candidate = selected.candidate;
+  return program::CandidateAttr::get(
+      builder.getContext(), builder.getStringAttr(selected.generator->name()),
+      builder.getStringAttr(candidate.schedule), builder.getF64FloatAttr(candidate.cost),
+      int64_t(candidate.workspaceBytes), !candidate.inPlace);
 }
 
 /// `alternative`: a kernel that may run instead, or null.
@@ -30,9 +34,9 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   kernel.setWorkspace(std::max(selected.candidate.workspaceBytes,
                                alternative ? alternative->candidate.workspaceBytes : uint64_t(0)));
   kernel.setKey(selected.keyText());
-  kernel.setSchedule(describe(selected) +
-                     (alternative ? "; if refused " + describe(*alternative) : ""));
-  kernel.setSecondsAttr(builder.getF64FloatAttr(selected.candidate.cost));
+  kernel.setCandidateAttr(candidateOf(selected, builder));
+  if (alternative)
+    kernel.setAlternativeAttr(candidateOf(*alternative, builder));
   if (const std::optional<Preparation> &first = selected.candidate.preparation)
     kernel.setPreparationAttr(exec::PreparationAttr::get(
         kernel.getContext(), first->operand, first->phases, builder.getStringAttr(first->form),
@@ -48,7 +52,7 @@ FailureOr<std::vector<SelectedKernel>> selectKernels(ModuleOp module, KernelSele
   llvm::StringMap<unsigned> uses; ///< of each code, by its symbol
   for (auto kernel : module.getOps<exec::KernelOp>()) {
     FailureOr<SelectedKernel> selected =
-        selector.select(kernel.getBlock(), kernel.getSchedule().value_or(""));
+        selector.select(kernel.getBlock(), kernel.getCandidateAttr());
     if (failed(selected))
       return failure();
     StringAttr name = kernel.getSymNameAttr();

@@ -21,11 +21,11 @@ llvm::StringMap<llvm::SetVector<StringRef>> findLayers(ModuleOp module) {
   return layers;
 }
 
-/// The candidate that runs a kernel: its schedule says which. Null if no generator offers it.
+/// The offer that runs a kernel. Null if no generator makes it.
 static const GeneratedCandidate *findChosen(exec::KernelOp kernel, const KernelOffer &offer) {
-  const StringRef chosen = kernel.getSchedule().value_or("").split("; if refused ").first;
-  auto found = llvm::find_if(offer.candidates,
-                             [&](const GeneratedCandidate &one) { return one.name() == chosen; });
+  program::CandidateAttr chosen = kernel.getCandidateAttr();
+  auto found = llvm::find_if(
+      offer.candidates, [&](const GeneratedCandidate &one) { return chosen && one.isOf(chosen); });
   return found == offer.candidates.end() ? nullptr : &*found;
 }
 

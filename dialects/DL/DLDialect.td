@@ -102,28 +102,4 @@ def DL_WishAttr : DL_Attr<"Wish", "wish"> {
   let genVerifyDecl = 1;
 }
 
-def DL_CandidateAttr : DL_Attr<"Candidate", "candidate"> {
-  let summary = "one way to run a region";
-  let description = [{
-    Which generator runs it, by which schedule; both are absent where only the time is known.
-    Seconds are estimated or measured, on one core or one GPU; workspace: bytes besides the region's
-    tensors; not_in_place: no result may lie in an operand's memory.
-    `#dl.candidate<generator = "cpu-map", schedule = "map", seconds = 1.0e-6 : f64>`
-    (C1) A generator has a schedule. (C2) Seconds are an f64 of 0 or more. (C3) The workspace is 0
-    or more.
-  }];
-  let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$generator,
-      OptionalParameter<"::mlir::StringAttr">:$schedule, "::mlir::FloatAttr":$seconds,
-      DefaultValuedParameter<"int64_t", "0">:$workspace,
-      DefaultValuedParameter<"bool", "false">:$not_in_place);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// "cpu-map: map"; empty without a generator.
-    std::string describe() const;
-    /// The same, beside which something else runs for `more` seconds.
-    CandidateAttr withMore(double more) const;
-  }];
-}
-
 #endif

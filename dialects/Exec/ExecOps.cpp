@@ -233,7 +233,7 @@ std::pair<unsigned, unsigned> LaunchOp::getPhaseRange(KernelOp kernel) {
 }
 
 double LaunchOp::getSeconds(KernelOp kernel) {
-  const double all = kernel.getSecondsAttr() ? kernel.getSecondsAttr().getValueAsDouble() : 0;
+  const double all = kernel.getSeconds().value_or(0);
   if (getPart() == Part::Whole)
     return all;
   const double first = kernel.getPreparationAttr().getSeconds().getValueAsDouble();

@@ -57,10 +57,10 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     kernel's: it does not write them.
 
     Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits),
-    `schedule`, `flops`, `bytes_moved`. Kernels of equal key share their code and differ in sizes:
-    multi-tensor updates by one rule, whose code knows the table only. A schedule that is there
-    before ("generator: schedule") is the one to take. `seconds` estimates a run, `second_best`
-    names what would have taken `second_best_seconds` instead, with the conversions around it.
+    `candidate`, `flops`, `bytes_moved`. Kernels of equal key share their code and differ in sizes:
+    multi-tensor updates by one rule, whose code knows the table only. A candidate that is there
+    before names the code to take. `alternative` runs where the device refuses it, `second_best` is
+    what would have run instead, with the conversions around it.
     `in_place` lists the results that may lie in an operand's memory; `preparation` says what of a
     run need not be repeated while an operand stays as it is.
     ```mlir
@@ -78,9 +78,10 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
       OptionalAttr<TypedArrayAttrBase<Exec_InPlaceAttr, "in-place pairs">>:$in_place,
       OptionalAttr<TypedArrayAttrBase<Exec_PhaseAttr, "phases">>:$phases,
       DefaultValuedAttr<I64Attr, "0">:$workspace, OptionalAttr<StrAttr>:$key,
-      OptionalAttr<StrAttr>:$schedule, DefaultValuedAttr<I64Attr, "0">:$flops,
-      DefaultValuedAttr<I64Attr, "0">:$bytes_moved, OptionalAttr<F64Attr>:$seconds,
-      OptionalAttr<StrAttr>:$second_best, OptionalAttr<F64Attr>:$second_best_seconds,
+      OptionalAttr<Program_CandidateAttr>:$candidate,
+      OptionalAttr<Program_CandidateAttr>:$alternative,
+      OptionalAttr<Program_CandidateAttr>:$second_best, DefaultValuedAttr<I64Attr, "0">:$flops,
+      DefaultValuedAttr<I64Attr, "0">:$bytes_moved,
       OptionalAttr<Exec_PreparationAttr>:$preparation);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $buffers (`in_place` $in_place^)? attr-dict-with-keyword $body";
@@ -88,6 +89,11 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     unsigned getNumBuffers() { return getBuffers().size(); }
+    /// Of a run, as estimated; nothing before it has a candidate.
+    ::std::optional<double> getSeconds() {
+      program::CandidateAttr candidate = getCandidateAttr();
+      return candidate ? ::std::optional(candidate.getSeconds().getValueAsDouble()) : ::std::nullopt;
+    }
     ArgumentAttr getBuffer(unsigned number) {
       return ::llvm::cast<ArgumentAttr>(getBuffers()[number]);
     }

@@ -42,6 +42,35 @@ void ProgramDialect::initialize() {
 }
 
 //===------------------------------------------------------------------------------------------===//
+// CandidateAttr
+//===------------------------------------------------------------------------------------------===//
+
+LogicalResult CandidateAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                    StringAttr generator, StringAttr schedule, FloatAttr seconds,
+                                    int64_t workspace, bool) {
+  if (!generator != !schedule)
+    return emitError() << "(C1) expects a generator with its schedule";
+  if (!seconds.getType().isF64() || !(seconds.getValueAsDouble() >= 0))
+    return emitError() << "(C2) expects seconds of 0 or more as an f64, found " << seconds;
+  if (workspace < 0)
+    return emitError() << "(C3) expects a workspace of 0 or more, found " << workspace;
+  return success();
+}
+
+std::string CandidateAttr::describe() const {
+  return getGenerator() ? (getGenerator().getValue() + ": " + getSchedule().getValue()).str() : "";
+}
+
+CandidateAttr CandidateAttr::withMore(double more) const {
+  auto seconds = FloatAttr::get(getSeconds().getType(), getSeconds().getValueAsDouble() + more);
+  return get(getContext(), getGenerator(), getSchedule(), seconds, getWorkspace(), getNotInPlace());
+}
+
+bool CandidateAttr::isCode(StringRef generator, StringRef schedule) const {
+  return getGenerator() && getGenerator() == generator && getSchedule() == schedule;
+}
+
+//===------------------------------------------------------------------------------------------===//
 // LayoutAttr
 //===------------------------------------------------------------------------------------------===//
 

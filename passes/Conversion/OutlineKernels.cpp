@@ -19,13 +19,6 @@ using namespace mlir;
 
 namespace dlc {
 
-/// "generator: schedule"; null without a candidate.
-static StringAttr scheduleOf(dl::CandidateAttr candidate) {
-  return candidate && candidate.getGenerator()
-             ? StringAttr::get(candidate.getContext(), candidate.describe())
-             : nullptr;
-}
-
 exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
   MLIRContext *context = fused.getContext();
   SmallVector<exec::ArgumentAttr> buffers;
@@ -37,23 +30,19 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
     add(type, exec::Access::Read);
   for (Type type : fused.getResultTypes())
     add(type, exec::Access::Write);
-  dl::CandidateAttr candidate = fused.getCandidateAttr();
   SmallVector<exec::InPlaceAttr> inPlace;
   for (auto [operand, result] : dl::findInPlacePairs(fused))
     inPlace.push_back(exec::InPlaceAttr::get(context, operand, fused->getNumOperands() + result));
   exec::KernelOp kernel =
-      create(fused, buffers, inPlace, scheduleOf(candidate), [&](Region &region) {
+      create(fused, buffers, inPlace, fused.getCandidateAttr(), [&](Region &region) {
         IRMapping mapping;
         fused.getBody().cloneInto(&region, mapping);
         adoptStorageOrder(region.front());
       });
   // For the report, and no part of a kernel's identity: what would have been second depends on the
   // tensors around a region.
-  dl::CandidateAttr second = fused.getSecondBestAttr();
-  if (second && !kernel.getSecondBestAttr()) {
-    kernel.setSecondBestAttr(scheduleOf(second));
-    kernel.setSecondBestSecondsAttr(second.getSeconds());
-  }
+  if (!kernel.getSecondBestAttr())
+    kernel.setSecondBestAttr(fused.getSecondBestAttr());
   return kernel;
 }
 
@@ -100,7 +89,7 @@ exec::KernelOp KernelOutliner::outline(dl::MultiTensorOp multi) {
     for (auto [result, written] : llvm::enumerate(results))
       if (read == written)
         pairs.push_back(exec::InPlaceAttr::get(context, stream, firstResult + result));
-  return create(multi, buffers, pairs, StringAttr(),
+  return create(multi, buffers, pairs, /*candidate=*/{},
                 [&](Region &region) { holdAlone(multi, region); });
 }
 
@@ -119,23 +108,26 @@ exec::KernelOp KernelOutliner::outline(dl::UpdateRowsOp update) {
     pairs.push_back(exec::InPlaceAttr::get(context, number, buffers.size()));
     add(exec::Access::Write, type);
   }
-  return create(update, buffers, pairs, StringAttr(),
+  return create(update, buffers, pairs, /*candidate=*/{},
                 [&](Region &region) { holdAlone(update, region); });
 }
 
 exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::ArgumentAttr> buffers,
-                                      ArrayRef<exec::InPlaceAttr> inPlace, StringAttr schedule,
+                                      ArrayRef<exec::InPlaceAttr> inPlace,
+                                      program::CandidateAttr candidate,
                                       llvm::function_ref<void(Region &)> fill) {
   OpBuilder builder(before);
   auto array = [&](auto list) {
     return builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end()));
   };
-  auto kernel = exec::KernelOp::create(
-      builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
-      inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0, StringAttr(), schedule, 0, 0,
-      FloatAttr(), StringAttr(), FloatAttr(), exec::PreparationAttr());
+  auto kernel =
+      exec::KernelOp::create(builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
+                             inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0,
+                             StringAttr(), program::CandidateAttr(), program::CandidateAttr(),
+                             program::CandidateAttr(), 0, 0, exec::PreparationAttr());
   fill(kernel.getBody());
-  std::string text;
+  const bool isChosen = candidate && candidate.getGenerator();
+  std::string text = isChosen ? candidate.describe() : "";
   llvm::raw_string_ostream stream(text);
   kernel.print(stream, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
   auto [known, isNew] = kernels.try_emplace(text, kernel);
@@ -147,6 +139,8 @@ exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::Argument
       llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
   kernel.setSymName(llvm::formatv("k_{0:x-16}", hash.high64 ^ hash.low64).str());
   kernel->setLoc(source->getLoc());
+  if (isChosen)
+    kernel.setCandidateAttr(candidate);
   return kernel;
 }
 

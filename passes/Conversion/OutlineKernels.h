@@ -31,7 +31,7 @@ public:
 
 private:
   exec::KernelOp create(mlir::Operation *source, llvm::ArrayRef<exec::ArgumentAttr> buffers,
-                        llvm::ArrayRef<exec::InPlaceAttr> inPlace, mlir::StringAttr schedule,
+                        llvm::ArrayRef<exec::InPlaceAttr> inPlace, program::CandidateAttr candidate,
                         llvm::function_ref<void(mlir::Region &)> fill);
 
   mlir::Operation *before;

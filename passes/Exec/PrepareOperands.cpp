@@ -96,8 +96,8 @@ bool Preparer::isWritten(const Extent &extent) const {
 void Preparer::prepare(LaunchOp launch) {
   auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
   PreparationAttr preparation = kernel.getPreparationAttr();
-  if (!preparation || preparation.getSeconds().getValueAsDouble() <
-                          leastGain * kernel.getSecondsAttr().getValueAsDouble())
+  if (!preparation ||
+      preparation.getSeconds().getValueAsDouble() < leastGain * *kernel.getSeconds())
     return;
   auto operand = launch.getBuffers()[preparation.getOperand()].getDefiningOp<StateOp>();
   if (!operand || isWritten(getExtent(operand)))
@@ -264,7 +264,7 @@ void Preparer::prepareFor(ArrayRef<LaunchOp> launches) {
   PreparationAttr preparation = kernel.getPreparationAttr();
   const double uses = double(launches.size());
   if (preparation.getSeconds().getValueAsDouble() * (uses - 1) / uses <
-          leastGain * kernel.getSecondsAttr().getValueAsDouble() ||
+          leastGain * *kernel.getSeconds() ||
       launches.size() == 1)
     return;
   builder.setInsertionPoint(first);

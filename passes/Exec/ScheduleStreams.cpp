@@ -134,7 +134,7 @@ private:
       return collective.getSecondsAttr().getValueAsDouble();
     if (auto launch = dyn_cast<LaunchOp>(*record)) {
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-      if (kernel.getSecondsAttr())
+      if (kernel.getSeconds())
         return launch.getSeconds(kernel);
     }
     double bytes = 0;

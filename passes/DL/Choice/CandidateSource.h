@@ -43,7 +43,7 @@ struct Candidate {
   bool pinnedPrepared = false; ///< to be taken where preparedOperand does not change
 
   /// As it stands on a region that runs so.
-  CandidateAttr asAttr(mlir::MLIRContext *context) const;
+  program::CandidateAttr asAttr(mlir::MLIRContext *context) const;
 };
 
 class CandidateSource {

@@ -1,6 +1,6 @@
 //===- Choose.cpp - layouts and candidates of all regions together ----------------------------===//
 //
-//   %y = dl.fused(%x, %w) {          %y = dl.fused(%x, %w) {candidate = #dl.candidate<
+//   %y = dl.fused(%x, %w) {          %y = dl.fused(%x, %w) {candidate = #program.candidate<
 //   ^bb0(%x, %w):                        generator = "library", schedule = "cuDNN, TF32", ...>}
 //     %0 = dl.convolution %x, %w ->      : (... #nhwc, ... #nhwc) -> ... #nhwc {
 //     dl.yield %0 }                    %1 = dl.convert_layout %x ...
@@ -649,11 +649,11 @@ double Chooser::conversionsOf(const Region &region, const Layouts &layouts) {
   return seconds;
 }
 
-CandidateAttr Candidate::asAttr(MLIRContext *context) const {
+program::CandidateAttr Candidate::asAttr(MLIRContext *context) const {
   Builder builder(context);
-  return CandidateAttr::get(context, builder.getStringAttr(generator),
-                            builder.getStringAttr(schedule), builder.getF64FloatAttr(seconds),
-                            int64_t(workspaceBytes), !inPlace);
+  return program::CandidateAttr::get(
+      context, builder.getStringAttr(generator), builder.getStringAttr(schedule),
+      builder.getF64FloatAttr(seconds), int64_t(workspaceBytes), !inPlace);
 }
 
 /// Before types change: the first candidate in the layouts that the region's code sees, and the

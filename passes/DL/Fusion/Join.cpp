@@ -35,17 +35,15 @@ double Joiner::secondsOf(FusedOp region) {
 /// Nothing where no kernel holds the joined region.
 std::optional<Candidate> Joiner::codeFor(const Join &join, JoinedCode code) {
   FusedOp region = join.region;
-  CandidateAttr chosen = region.getCandidateAttr();
+  program::CandidateAttr chosen = region.getCandidateAttr();
   const std::vector<Candidate> all =
       chosen ? candidatesAsStored(source, join.joined) : source.candidates(join.joined);
   auto found = all.begin();
   if (chosen)
     found = llvm::find_if(all, [](const Candidate &one) { return one.pinned; });
   if (found == all.end())
-    found = llvm::find_if(all, [&](const Candidate &one) {
-      return chosen.getGenerator() && chosen.getGenerator() == one.generator &&
-             chosen.getSchedule() == one.schedule;
-    });
+    found = llvm::find_if(
+        all, [&](const Candidate &one) { return chosen.isCode(one.generator, one.schedule); });
   if (found == all.end() && code == JoinedCode::Any)
     found = all.begin();
   return found == all.end() ? std::nullopt : std::optional(*found);
@@ -62,7 +60,7 @@ static void keepNotes(const Join &join, const Candidate &candidate) {
   if (!region.getCandidateAttr())
     return;
   joined.setCandidateAttr(candidate.asAttr(region.getContext()));
-  if (CandidateAttr second = region.getSecondBestAttr())
+  if (program::CandidateAttr second = region.getSecondBestAttr())
     joined.setSecondBestAttr(
         second.withMore(rest.value_or(candidate.seconds - dl::secondsOf(region))));
 }

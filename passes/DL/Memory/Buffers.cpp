@@ -56,16 +56,16 @@ bool dlc::dl::runsNothing(FusedOp fused) {
                       [](Type type) { return cast<RankedTensorType>(type).getNumElements() == 0; });
 }
 
-CandidateAttr dlc::dl::chosenFor(Operation *op) {
+program::CandidateAttr dlc::dl::chosenFor(Operation *op) {
   auto fused = dyn_cast<FusedOp>(op);
-  return fused ? fused.getCandidateAttr() : CandidateAttr();
+  return fused ? fused.getCandidateAttr() : program::CandidateAttr();
 }
 
 double dlc::dl::secondsOf(Operation *op) {
   if (op->hasTrait<StandsFirst>() || op->hasTrait<StandsLast>() || isView(op) || isJoin(op) ||
       isa<AllReduceOp>(op))
     return 0;
-  if (CandidateAttr candidate = chosenFor(op))
+  if (program::CandidateAttr candidate = chosenFor(op))
     return candidate.getSeconds().getValueAsDouble();
   int64_t bytes = 0;
   for (Value value : op->getOperands())
@@ -116,7 +116,7 @@ SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
   SmallVector<llvm::SetVector<Value>> slices =
       llvm::map_to_vector(yielded, [](Value value) { return backwardSlice(value); });
   SmallVector<InPlacePair> pairs;
-  CandidateAttr candidate = fused.getCandidateAttr();
+  program::CandidateAttr candidate = fused.getCandidateAttr();
   if (candidate && candidate.getNotInPlace())
     return pairs;
   const bool isUpdate = fused->hasAttr(updateAttr);

@@ -32,7 +32,7 @@ int64_t bytesOf(mlir::Value value);
 bool runsNothing(FusedOp fused);
 
 /// The candidate that dl-choose has taken for a region; null if it has not seen it.
-CandidateAttr chosenFor(mlir::Operation *op);
+program::CandidateAttr chosenFor(mlir::Operation *op);
 
 /// By the candidate that dl-choose has taken; without one by the bytes, of which a core moves some
 /// ten in a nanosecond.

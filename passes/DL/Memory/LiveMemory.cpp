@@ -37,7 +37,7 @@ const LiveMemory::Facts *LiveMemory::factsOf(Operation *op) {
                             return anchor && multipliesMuch(anchor.getAnchor());
                           }));
   }
-  if (CandidateAttr candidate = chosenFor(op))
+  if (program::CandidateAttr candidate = chosenFor(op))
     found.workspace = candidate.getWorkspace();
   known = std::make_shared<Facts>(std::move(found));
   return known.get();

@@ -20,8 +20,10 @@ module @model attributes {dl.documentation = "about it"} {
                     #exec.argument<write 64>]
       attributes {workspace = 128 : i64, key = "000102030405060708090a0b0c0d0e0f",
                   flops = 100 : i64, bytes_moved = 200 : i64,
-                  schedule = "cpu-map: 16 elements", seconds = 1.5e-3 : f64,
-                  second_best = "cpu-loops: loops", second_best_seconds = 0.2 : f64,
+                  candidate = #program.candidate<generator = "cpu-map", schedule = "16 elements",
+                                                 seconds = 1.5e-3 : f64>,
+                  second_best = #program.candidate<generator = "cpu-loops", schedule = "loops",
+                                                   seconds = 0.2 : f64>,
                   phases = [#exec.phase<"sum_0" tasks = 7 scratch = 256>,
                             #exec.phase<"sum_1" tasks = 1 scratch = 0>]} {
   ^bb0(%x: tensor<16xf32>, %c: tensor<2xf32>, %s: tensor<f32>):

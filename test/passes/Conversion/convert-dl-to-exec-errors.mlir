@@ -44,7 +44,7 @@ dl.entry @infer_n1(%x: tensor<4x4xf32>) -> (tensor<2x4xf32> {dl.name = "y", dl.k
 
 // What a pass behind dl-choose rebuilds has to keep its choice.
 dl.entry @infer_n1(%x: tensor<4xf32>) -> (tensor<4xf32> {dl.name = "y", dl.kind = #program.value<result>}) attributes {kind = #program.entry<infer>} {
-  %0 = dl.fused(%x) {candidate = #dl.candidate<generator = "cpu-map", schedule = "map", seconds = 1.0e-6>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = dl.fused(%x) {candidate = #program.candidate<generator = "cpu-map", schedule = "map", seconds = 1.0e-6>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%1: tensor<4xf32>):
     %2 = dl.exp %1 : tensor<4xf32>
     dl.yield %2 : tensor<4xf32>

@@ -191,7 +191,7 @@ dl.entry @sums(%x: tensor<4xf32>) -> () attributes {kind = #program.entry<train>
 }
 dl.entry @chosen_sums(%x: tensor<4xf32>) -> () attributes {kind = #program.entry<train>} {
   %b = dl.read @chosen : tensor<f32>
-  %0 = dl.fused(%x, %b) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "reduce", seconds = 1.0e-6>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32> {
+  %0 = dl.fused(%x, %b) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "reduce", seconds = 1.0e-6>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32> {
   ^bb0(%1: tensor<4xf32>, %2: tensor<f32>):
     %3 = dl.reduce sum %1 axes = [0] : tensor<4xf32>
     %4 = dl.add %2, %3 : tensor<f32>

@@ -50,17 +50,17 @@ dl.entry @step(%x: tensor<64xf32>, %z: tensor<128xf32>) -> (tensor<64xf32>, tens
   %c = dl.read @c : tensor<64xf32>
   %scale = dl.scalar "ranks.scale", 1.0 : tensor<f32>
   %own = dl.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
-  %dc = dl.fused(%x) {candidate = #dl.candidate<seconds = 1.0e-3 : f64>} : (tensor<64xf32>) -> tensor<64xf32> {
+  %dc = dl.fused(%x) {candidate = #program.candidate<seconds = 1.0e-3 : f64>} : (tensor<64xf32>) -> tensor<64xf32> {
   ^bb0(%0: tensor<64xf32>):
     %1 = dl.tanh %0 : tensor<64xf32>
     dl.yield %1 : tensor<64xf32>
   }
-  %da = dl.fused(%x) {candidate = #dl.candidate<seconds = 1.0e-3 : f64>} : (tensor<64xf32>) -> tensor<64xf32> {
+  %da = dl.fused(%x) {candidate = #program.candidate<seconds = 1.0e-3 : f64>} : (tensor<64xf32>) -> tensor<64xf32> {
   ^bb0(%0: tensor<64xf32>):
     %1 = dl.exp %0 : tensor<64xf32>
     dl.yield %1 : tensor<64xf32>
   }
-  %db = dl.fused(%z) {candidate = #dl.candidate<seconds = 1.0e-3 : f64>} : (tensor<128xf32>) -> tensor<128xf32> {
+  %db = dl.fused(%z) {candidate = #program.candidate<seconds = 1.0e-3 : f64>} : (tensor<128xf32>) -> tensor<128xf32> {
   ^bb0(%0: tensor<128xf32>):
     %1 = dl.exp %0 : tensor<128xf32>
     dl.yield %1 : tensor<128xf32>

@@ -5,8 +5,8 @@ dl.variable @v : tensor<1024x256xf32> role<parameter> init(#program.init<constan
 
 // Four products with the same weight share its packing, which a product alone does not pay for.
 // CHECK-LABEL: dl.entry @train_step
-// CHECK-COUNT-4: dl.fused({{.*}} {candidate = #dl.candidate<generator = "cpu-gemm", {{[^}]*}} packed b"
-// CHECK: dl.fused({{.*}} {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm {{[^"]*}} splits {{[0-9]+}}"
+// CHECK-COUNT-4: dl.fused({{.*}} {candidate = #program.candidate<generator = "cpu-gemm", {{[^}]*}} packed b"
+// CHECK: dl.fused({{.*}} {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm {{[^"]*}} splits {{[0-9]+}}"
 dl.entry @train_step(%a: tensor<32x256xf32>, %b: tensor<32x256xf32>, %c: tensor<32x256xf32>, %d: tensor<32x256xf32>)
     -> (tensor<32x1024xf32>, tensor<32x1024xf32>, tensor<32x1024xf32>, tensor<32x1024xf32>, tensor<32x1024xf32>)
     attributes {kind = #program.entry<train>} {

@@ -20,7 +20,7 @@ dl.variable @other : tensor<2x8x4x4xf32> role<parameter> init(#program.init<cons
 // CHECK-SAME: -> (tensor<2x32xf32>, tensor<8x2x3x3xf32, #nhwc> {{{.*}}dl.name = "gradient.w"
 // CHECK: %[[W:.*]] = dl.read @w : tensor<8x2x3x3xf32, #nhwc>
 // What is chosen stands on the region, and what would have been second.
-// CHECK: %[[C:.*]] = dl.fused(%[[X]], %[[W]], %{{.*}}) {candidate = #dl.candidate<generator = "library", schedule = "cuDNN + bias, TF32", seconds = {{[^>]*}}>, second_best = #dl.candidate<generator = "{{.*}}", {{[^>]*}}>} : (tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32, #nhwc>, tensor<8xf32>) -> tensor<2x8x8x8xf32, #nhwc>
+// CHECK: %[[C:.*]] = dl.fused(%[[X]], %[[W]], %{{.*}}) {candidate = #program.candidate<generator = "library", schedule = "cuDNN + bias, TF32", seconds = {{[^>]*}}>, second_best = #program.candidate<generator = "{{.*}}", {{[^>]*}}>} : (tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32, #nhwc>, tensor<8xf32>) -> tensor<2x8x8x8xf32, #nhwc>
 // CHECK-NEXT: ^bb0(%[[X0:.*]]: tensor<2x4x10x10xf32>, %[[W0:.*]]: tensor<8x2x3x3xf32, #nhwc>,
 // CHECK-NEXT: %[[WL:.*]] = dl.convert_layout %[[W0]] : tensor<8x2x3x3xf32, #nhwc> to tensor<8x2x3x3xf32>
 // CHECK-NEXT: dl.convolution %[[X0]], %[[WL]] {{.*}} : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>

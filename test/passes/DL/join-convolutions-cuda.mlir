@@ -3,15 +3,15 @@
 // Transforms compute the image that they read, forward and for the filter's gradient, and the mask behind the image's gradient is
 // computed too: the image is stored nowhere. Moments stand behind the transform of the result. The code stays what dl-choose has taken.
 // CHECK-LABEL: dl.entry @winograd
-// CHECK: dl.fused(%arg0, %arg1, %arg2) {candidate = #dl.candidate<generator = "cuda-winograd", schedule = "winograd tile 4x4, product cuBLASLt", seconds = {{.*}}, workspace = {{[0-9]+}}>, second_best = {{.*}}>} : (tensor<16x64x56x56xf32>, tensor<64xf32>, tensor<64x64x3x3xf32>) -> (tensor<16x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) {
+// CHECK: dl.fused(%arg0, %arg1, %arg2) {candidate = #program.candidate<generator = "cuda-winograd", schedule = "winograd tile 4x4, product cuBLASLt", seconds = {{.*}}, workspace = {{[0-9]+}}>, second_best = {{.*}}>} : (tensor<16x64x56x56xf32>, tensor<64xf32>, tensor<64x64x3x3xf32>) -> (tensor<16x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) {
 // CHECK: %[[Y:.*]] = dl.relu
 // CHECK-NEXT: %[[Z:.*]] = dl.convolution %[[Y]]
 // CHECK-NEXT: %[[MEAN:.*]], %[[M2:.*]] = dl.moments %[[Z]] axes = [0, 2, 3]
 // CHECK-NEXT: dl.yield %[[Z]], %[[MEAN]], %[[M2]]
-// CHECK: dl.fused(%arg0, %arg1, %arg3) {candidate = #dl.candidate<generator = "cuda-winograd"
+// CHECK: dl.fused(%arg0, %arg1, %arg3) {candidate = #program.candidate<generator = "cuda-winograd"
 // CHECK: %[[Y:.*]] = dl.relu
 // CHECK-NEXT: dl.convolution_backward_filter %[[Y]]
-// CHECK: dl.fused(%arg0, %arg1, %arg3, %arg2) {candidate = #dl.candidate<generator = "cuda-winograd"
+// CHECK: dl.fused(%arg0, %arg1, %arg3, %arg2) {candidate = #program.candidate<generator = "cuda-winograd"
 // CHECK: %[[Y:.*]] = dl.relu
 // CHECK: dl.compare gt %[[Y]]
 // CHECK-NOT: dl.fused
@@ -53,9 +53,9 @@ dl.entry @winograd(%x: tensor<16x64x56x56xf32>, %s: tensor<64xf32>, %w: tensor<6
 
 // A call of cuDNN reads and writes what is stored: a launch in front of it would take as long as the image's kernel.
 // CHECK-LABEL: dl.entry @library
-// CHECK: dl.fused(%arg0) {candidate = #dl.candidate<generator = "cuda-map"
-// CHECK: dl.fused({{.*}}) {candidate = #dl.candidate<generator = "library"
-// CHECK: dl.fused({{.*}}) {candidate = #dl.candidate<generator = "cuda-reduce"
+// CHECK: dl.fused(%arg0) {candidate = #program.candidate<generator = "cuda-map"
+// CHECK: dl.fused({{.*}}) {candidate = #program.candidate<generator = "library"
+// CHECK: dl.fused({{.*}}) {candidate = #program.candidate<generator = "cuda-reduce"
 // CHECK: dl.return
 dl.entry @library(%x: tensor<16x64x56x56xf32>, %w: tensor<64x32x3x3xf32>)
     -> (tensor<16x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>) attributes {kind = #program.entry<infer>} {

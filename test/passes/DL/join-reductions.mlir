@@ -6,7 +6,7 @@
 // convolution now runs where the moments did, behind what they read.
 // CHECK-LABEL: dl.entry @moments
 // CHECK: %[[SCALE:.*]] = dl.fused(%{{.*}}) {{.*}} : (tensor<64xf32>) -> tensor<64xf32>
-// CHECK: %[[ALL:.*]]:3 = dl.fused(%arg0, %arg1, %[[SCALE]]) {candidate = #dl.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = {{.*}}, workspace = {{[0-9]+}}>} : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>, tensor<64xf32>) -> (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>, tensor<64xf32>)
+// CHECK: %[[ALL:.*]]:3 = dl.fused(%arg0, %arg1, %[[SCALE]]) {candidate = #program.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = {{.*}}, workspace = {{[0-9]+}}>} : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>, tensor<64xf32>) -> (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>, tensor<64xf32>)
 // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<2x32x14x14xf32, #nchw16c>, %[[W:.*]]: tensor<64x32x1x1xf32>, %[[S:.*]]: tensor<64xf32>):
 // CHECK-NEXT: %[[PLAIN:.*]] = dl.convert_layout %[[X]]
 // CHECK-NEXT: %[[C:.*]] = dl.convolution %[[PLAIN]], %[[W]]
@@ -17,7 +17,7 @@
 // CHECK: dl.return %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2
 dl.entry @moments(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>, %g: tensor<64xf32>)
     -> (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>, tensor<64xf32>) attributes {kind = #program.entry<infer>} {
-  %y = dl.fused(%x, %w) {candidate = #dl.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = 2.4e-05 : f64, workspace = 8192>}
+  %y = dl.fused(%x, %w) {candidate = #program.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = 2.4e-05 : f64, workspace = 8192>}
       : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>) -> tensor<2x64x14x14xf32, #nchw16c> {
   ^bb0(%0: tensor<2x32x14x14xf32, #nchw16c>, %1: tensor<64x32x1x1xf32>):
     %2 = dl.convert_layout %0 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
@@ -25,12 +25,12 @@ dl.entry @moments(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32
     %4 = dl.convert_layout %3 : tensor<2x64x14x14xf32> to tensor<2x64x14x14xf32, #nchw16c>
     dl.yield %4 : tensor<2x64x14x14xf32, #nchw16c>
   }
-  %s = dl.fused(%g) {candidate = #dl.candidate<generator = "cpu-map", schedule = "", seconds = 1.0e-09 : f64>} : (tensor<64xf32>) -> tensor<64xf32> {
+  %s = dl.fused(%g) {candidate = #program.candidate<generator = "cpu-map", schedule = "", seconds = 1.0e-09 : f64>} : (tensor<64xf32>) -> tensor<64xf32> {
   ^bb0(%0: tensor<64xf32>):
     %1 = dl.exp %0 : tensor<64xf32>
     dl.yield %1 : tensor<64xf32>
   }
-  %m:2 = dl.fused(%y, %s) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>}
+  %m:2 = dl.fused(%y, %s) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>}
       : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<64xf32>):
     %2 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
@@ -43,7 +43,7 @@ dl.entry @moments(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32
 
 // The gradient of a bias joins the kernel that computes and masks what it sums.
 // CHECK-LABEL: dl.entry @bias
-// CHECK: dl.fused({{.*}}) {candidate = #dl.candidate<generator = "cpu-convolution",
+// CHECK: dl.fused({{.*}}) {candidate = #program.candidate<generator = "cpu-convolution",
 // CHECK: dl.convolution_backward_data
 // CHECK: %[[MASKED:.*]] = dl.select
 // CHECK-NEXT: dl.convert_layout %[[MASKED]]
@@ -52,7 +52,7 @@ dl.entry @moments(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32
 // CHECK: dl.return
 dl.entry @bias(%dy: tensor<2x64x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>, %y: tensor<2x32x14x14xf32, #nchw16c>)
     -> (tensor<2x32x14x14xf32, #nchw16c>, tensor<32xf32>) attributes {kind = #program.entry<infer>} {
-  %dx = dl.fused(%dy, %w, %y) {candidate = #dl.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 64 task 1x33x2 in place", seconds = 2.4e-05 : f64, workspace = 8192>}
+  %dx = dl.fused(%dy, %w, %y) {candidate = #program.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 64 task 1x33x2 in place", seconds = 2.4e-05 : f64, workspace = 8192>}
       : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>, tensor<2x32x14x14xf32, #nchw16c>) -> tensor<2x32x14x14xf32, #nchw16c> {
   ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<64x32x1x1xf32>, %2: tensor<2x32x14x14xf32, #nchw16c>):
     %3 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
@@ -64,7 +64,7 @@ dl.entry @bias(%dy: tensor<2x64x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
     %9 = dl.convert_layout %8 : tensor<2x32x14x14xf32> to tensor<2x32x14x14xf32, #nchw16c>
     dl.yield %9 : tensor<2x32x14x14xf32, #nchw16c>
   }
-  %db = dl.fused(%dx) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x32x14x14xf32, #nchw16c>) -> tensor<32xf32> {
+  %db = dl.fused(%dx) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x32x14x14xf32, #nchw16c>) -> tensor<32xf32> {
   ^bb0(%0: tensor<2x32x14x14xf32, #nchw16c>):
     %1 = dl.convert_layout %0 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
     %2 = dl.reduce sum %1 axes = [0, 2, 3] : tensor<2x32x14x14xf32>
@@ -80,7 +80,7 @@ dl.entry @bias(%dy: tensor<2x64x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
 // CHECK: dl.return
 dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>, %other: tensor<2x64x14x14xf32, #nchw16c>)
     -> (tensor<64xf32>, tensor<2x64xf32>, tensor<64xf32>, tensor<64xf32>) attributes {kind = #program.entry<infer>} {
-  %y = dl.fused(%x, %w) {candidate = #dl.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = 2.4e-05 : f64, workspace = 8192>}
+  %y = dl.fused(%x, %w) {candidate = #program.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x6x2 channels 32 task 1x33x4 in place", seconds = 2.4e-05 : f64, workspace = 8192>}
       : (tensor<2x32x14x14xf32, #nchw16c>, tensor<64x32x1x1xf32>) -> tensor<2x64x14x14xf32, #nchw16c> {
   ^bb0(%0: tensor<2x32x14x14xf32, #nchw16c>, %1: tensor<64x32x1x1xf32>):
     %2 = dl.convert_layout %0 : tensor<2x32x14x14xf32, #nchw16c> to tensor<2x32x14x14xf32>
@@ -88,7 +88,7 @@ dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
     %4 = dl.convert_layout %3 : tensor<2x64x14x14xf32> to tensor<2x64x14x14xf32, #nchw16c>
     dl.yield %4 : tensor<2x64x14x14xf32, #nchw16c>
   }
-  %a = dl.fused(%y, %other) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>}
+  %a = dl.fused(%y, %other) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>}
       : (tensor<2x64x14x14xf32, #nchw16c>, tensor<2x64x14x14xf32, #nchw16c>) -> tensor<64xf32> {
   ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<2x64x14x14xf32, #nchw16c>):
     %2 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
@@ -97,18 +97,18 @@ dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
     %5 = dl.reduce sum %4 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
     dl.yield %5 : tensor<64xf32>
   }
-  %b = dl.fused(%y) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x64x14x14xf32, #nchw16c>) -> tensor<2x64xf32> {
+  %b = dl.fused(%y) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x64x14x14xf32, #nchw16c>) -> tensor<2x64xf32> {
   ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>):
     %1 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
     %2 = dl.reduce sum %1 axes = [2, 3] : tensor<2x64x14x14xf32>
     dl.yield %2 : tensor<2x64xf32>
   }
-  %s = dl.fused(%b) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x64xf32>) -> tensor<64xf32> {
+  %s = dl.fused(%b) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x64xf32>) -> tensor<64xf32> {
   ^bb0(%0: tensor<2x64xf32>):
     %1 = dl.reduce sum %0 axes = [0] : tensor<2x64xf32>
     dl.yield %1 : tensor<64xf32>
   }
-  %c = dl.fused(%y, %s) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>) -> tensor<64xf32> {
+  %c = dl.fused(%y, %s) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<2x64x14x14xf32, #nchw16c>, tensor<64xf32>) -> tensor<64xf32> {
   ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>, %1: tensor<64xf32>):
     %2 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
     %3 = dl.broadcast %1 dims = [1] : tensor<64xf32> to tensor<2x64x14x14xf32>
@@ -116,7 +116,7 @@ dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
     %5 = dl.reduce sum %4 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
     dl.yield %5 : tensor<64xf32>
   }
-  %d = dl.fused(%y) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-12 : f64>} : (tensor<2x64x14x14xf32, #nchw16c>) -> tensor<64xf32> {
+  %d = dl.fused(%y) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-12 : f64>} : (tensor<2x64x14x14xf32, #nchw16c>) -> tensor<64xf32> {
   ^bb0(%0: tensor<2x64x14x14xf32, #nchw16c>):
     %1 = dl.convert_layout %0 : tensor<2x64x14x14xf32, #nchw16c> to tensor<2x64x14x14xf32>
     %2 = dl.reduce sum %1 axes = [0, 2, 3] : tensor<2x64x14x14xf32>
@@ -127,7 +127,7 @@ dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
 
 // A sum over all that a product gives, and the loss that it makes, join the product.
 // CHECK-LABEL: dl.entry @loss
-// CHECK: %[[ALL:.*]]:2 = dl.fused(%{{.*}}) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 56 block 11x7 task 11x7 splits 1", {{.*}}} : (tensor<64x50xf32>, tensor<100x50xf32>, tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<f32>)
+// CHECK: %[[ALL:.*]]:2 = dl.fused(%{{.*}}) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 56 block 11x7 task 11x7 splits 1", {{.*}}} : (tensor<64x50xf32>, tensor<100x50xf32>, tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<f32>)
 // CHECK: %[[C:.*]] = dl.matmul
 // CHECK: %[[D:.*]] = dl.subtract %[[C]]
 // CHECK: %[[Q:.*]] = dl.multiply %[[D]], %[[D]]
@@ -136,13 +136,13 @@ dl.entry @apart(%x: tensor<2x32x14x14xf32, #nchw16c>, %w: tensor<64x32x1x1xf32>,
 // APART-LABEL: dl.entry @loss
 // APART-COUNT-2: dl.fused
 dl.entry @loss(%x: tensor<64x50xf32>, %w: tensor<100x50xf32>, %t: tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<f32>) attributes {kind = #program.entry<infer>} {
-  %d = dl.fused(%x, %w, %t) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 56 block 11x7 task 11x7 splits 1", seconds = 1.0e-05 : f64>} : (tensor<64x50xf32>, tensor<100x50xf32>, tensor<64x100xf32>) -> tensor<64x100xf32> {
+  %d = dl.fused(%x, %w, %t) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 56 block 11x7 task 11x7 splits 1", seconds = 1.0e-05 : f64>} : (tensor<64x50xf32>, tensor<100x50xf32>, tensor<64x100xf32>) -> tensor<64x100xf32> {
   ^bb0(%0: tensor<64x50xf32>, %1: tensor<100x50xf32>, %2: tensor<64x100xf32>):
     %3 = dl.matmul %0, %1 transpose_b : tensor<64x50xf32>, tensor<100x50xf32>
     %4 = dl.subtract %3, %2 : tensor<64x100xf32>
     dl.yield %4 : tensor<64x100xf32>
   }
-  %l = dl.fused(%d) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<64x100xf32>) -> tensor<f32> {
+  %l = dl.fused(%d) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-05 : f64>} : (tensor<64x100xf32>) -> tensor<f32> {
   ^bb0(%0: tensor<64x100xf32>):
     %1 = dl.multiply %0, %0 : tensor<64x100xf32>
     %2 = dl.reduce sum %1 axes = [0, 1] : tensor<64x100xf32>

@@ -11,7 +11,7 @@ dl.variable @b.momentum : tensor<2048xf32> role<slot> of(@b) init(#program.init<
 // The update of a weight of 8 MiB joins the product that makes its gradient, which is then stored nowhere; that of the bias, whose gradient
 // is a sum, stays. A parameter's own factor becomes a constant. It runs behind what reads the weight as it was.
 // CHECK-LABEL: dl.entry @momentum
-// CHECK: %[[ALL:.*]]:2 = dl.fused({{.*}}) {candidate = #dl.candidate<generator = "cpu-gemm", {{[^>]*}}>, dl.update} : (tensor<16x2048xf32>, tensor<16x1024xf32>, tensor<2048x1024xf32>, tensor<2048x1024xf32>, tensor<f32>, tensor<f32>) -> (tensor<2048x1024xf32>, tensor<2048x1024xf32>)
+// CHECK: %[[ALL:.*]]:2 = dl.fused({{.*}}) {candidate = #program.candidate<generator = "cpu-gemm", {{[^>]*}}>, dl.update} : (tensor<16x2048xf32>, tensor<16x1024xf32>, tensor<2048x1024xf32>, tensor<2048x1024xf32>, tensor<f32>, tensor<f32>) -> (tensor<2048x1024xf32>, tensor<2048x1024xf32>)
 // CHECK-NEXT: ^bb0(%[[DY:.*]]: tensor<16x2048xf32>, %[[X:.*]]: tensor<16x1024xf32>, %[[W:.*]]: tensor<2048x1024xf32>, %[[V:.*]]: tensor<2048x1024xf32>, %[[LR:.*]]: tensor<f32>, %[[M:.*]]: tensor<f32>):
 // CHECK-NEXT: %[[DW:.*]] = dl.matmul %[[DY]], %[[X]] transpose_a
 // CHECK-NEXT: %[[TWO:.*]] = dl.constant dense<2.000000e+00> : tensor<f32>
@@ -45,18 +45,18 @@ dl.entry @momentum(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>) -> (tensor
   %lr = dl.scalar "optimizer.learning_rate", 1.0e-02 scheduled : tensor<f32>
   %momentum = dl.scalar "optimizer.momentum", 0.9 : tensor<f32>
   %factors = dl.constant dense<[2.0, 1.0]> : tensor<2xf32>
-  %dw = dl.fused(%dy, %x) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
+  %dw = dl.fused(%dy, %x) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
       : (tensor<16x2048xf32>, tensor<16x1024xf32>) -> tensor<2048x1024xf32> {
   ^bb0(%0: tensor<16x2048xf32>, %1: tensor<16x1024xf32>):
     %2 = dl.matmul %0, %1 transpose_a : tensor<16x2048xf32>, tensor<16x1024xf32>
     dl.yield %2 : tensor<2048x1024xf32>
   }
-  %db = dl.fused(%dy) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-06 : f64>} : (tensor<16x2048xf32>) -> tensor<2048xf32> {
+  %db = dl.fused(%dy) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-06 : f64>} : (tensor<16x2048xf32>) -> tensor<2048xf32> {
   ^bb0(%0: tensor<16x2048xf32>):
     %1 = dl.reduce sum %0 axes = [0] : tensor<16x2048xf32>
     dl.yield %1 : tensor<2048xf32>
   }
-  %dx = dl.fused(%dy, %w) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "", seconds = 1.0e-05 : f64>}
+  %dx = dl.fused(%dy, %w) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "", seconds = 1.0e-05 : f64>}
       : (tensor<16x2048xf32>, tensor<2048x1024xf32>) -> tensor<16x1024xf32> {
   ^bb0(%0: tensor<16x2048xf32>, %1: tensor<2048x1024xf32>):
     %2 = dl.matmul %0, %1 : tensor<16x2048xf32>, tensor<2048x1024xf32>
@@ -93,7 +93,7 @@ dl.entry @momentum(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>) -> (tensor
 dl.entry @results(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>)
     -> (tensor<2048x1024xf32> {dl.kind = #program.value<gradient>, dl.of = @w}) attributes {kind = #program.entry<train>} {
   %w = dl.read @w : tensor<2048x1024xf32>
-  %dw = dl.fused(%dy, %x) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
+  %dw = dl.fused(%dy, %x) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
       : (tensor<16x2048xf32>, tensor<16x1024xf32>) -> tensor<2048x1024xf32> {
   ^bb0(%0: tensor<16x2048xf32>, %1: tensor<16x1024xf32>):
     %2 = dl.matmul %0, %1 transpose_a : tensor<16x2048xf32>, tensor<16x1024xf32>
@@ -110,7 +110,7 @@ dl.entry @results(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>)
 
 dl.entry @read(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>) -> (tensor<2048x1024xf32>) attributes {kind = #program.entry<train>} {
   %w = dl.read @w : tensor<2048x1024xf32>
-  %dw = dl.fused(%dy, %x) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
+  %dw = dl.fused(%dy, %x) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
       : (tensor<16x2048xf32>, tensor<16x1024xf32>) -> tensor<2048x1024xf32> {
   ^bb0(%0: tensor<16x2048xf32>, %1: tensor<16x1024xf32>):
     %2 = dl.matmul %0, %1 transpose_a : tensor<16x2048xf32>, tensor<16x1024xf32>
@@ -127,13 +127,13 @@ dl.entry @read(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>) -> (tensor<204
 
 dl.entry @clipped(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>, %g: tensor<2048xf32>) -> () attributes {kind = #program.entry<train>} {
   %w = dl.read @w : tensor<2048x1024xf32>
-  %dw = dl.fused(%dy, %x) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
+  %dw = dl.fused(%dy, %x) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
       : (tensor<16x2048xf32>, tensor<16x1024xf32>) -> tensor<2048x1024xf32> {
   ^bb0(%0: tensor<16x2048xf32>, %1: tensor<16x1024xf32>):
     %2 = dl.matmul %0, %1 transpose_a : tensor<16x2048xf32>, tensor<16x1024xf32>
     dl.yield %2 : tensor<2048x1024xf32>
   }
-  %factor = dl.fused(%g) {candidate = #dl.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-06 : f64>} : (tensor<2048xf32>) -> tensor<f32> {
+  %factor = dl.fused(%g) {candidate = #program.candidate<generator = "cpu-reduce", schedule = "", seconds = 1.0e-06 : f64>} : (tensor<2048xf32>) -> tensor<f32> {
   ^bb0(%0: tensor<2048xf32>):
     %1 = dl.reduce max %0 axes = [0] : tensor<2048xf32>
     dl.yield %1 : tensor<f32>
@@ -150,7 +150,7 @@ dl.entry @clipped(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>, %g: tensor<
 
 dl.entry @small(%x: tensor<16x32xf32>, %dy: tensor<16x64xf32>) -> () attributes {kind = #program.entry<train>} {
   %s = dl.read @s : tensor<64x32xf32>
-  %ds = dl.fused(%dy, %x) {candidate = #dl.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 11x2 task 11x2 splits 1", seconds = 1.0e-03 : f64>}
+  %ds = dl.fused(%dy, %x) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 11x2 task 11x2 splits 1", seconds = 1.0e-03 : f64>}
       : (tensor<16x64xf32>, tensor<16x32xf32>) -> tensor<64x32xf32> {
   ^bb0(%0: tensor<16x64xf32>, %1: tensor<16x32xf32>):
     %2 = dl.matmul %0, %1 transpose_a : tensor<16x64xf32>, tensor<16x32xf32>

@@ -8,7 +8,7 @@
 // CHECK-NOT: dl.recomputed
 // CHECK: dl.return
 dl.entry @products(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) attributes {kind = #program.entry<train>} {
-  %p = dl.fused(%x) {candidate = #dl.candidate<seconds = 1.0e-9 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %p = dl.fused(%x) {candidate = #program.candidate<seconds = 1.0e-9 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
   ^bb0(%0: tensor<64x64xf32>):
     %1 = dl.matmul %0, %0 : tensor<64x64xf32>, tensor<64x64xf32>
     dl.yield %1 : tensor<64x64xf32>

@@ -112,16 +112,16 @@ dl.entry @shared(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) a
 // Of two values that are kept for the end the one that takes less time is computed again.
 // CHECK-LABEL: dl.entry @cheaper
 // CHECK-SAME: recomputed = 1 : i64, seconds = 2.000000e-06
-// CHECK: %[[DEAR:.*]] = dl.fused({{.*}}) {candidate = #dl.candidate<seconds = 9.000000e-06 : f64>}
-// CHECK: dl.fused({{.*}}) {candidate = #dl.candidate<seconds = 2.000000e-06 : f64>, dl.recomputed}
+// CHECK: %[[DEAR:.*]] = dl.fused({{.*}}) {candidate = #program.candidate<seconds = 9.000000e-06 : f64>}
+// CHECK: dl.fused({{.*}}) {candidate = #program.candidate<seconds = 2.000000e-06 : f64>, dl.recomputed}
 // CHECK: dl.fused({{.*}}, %[[DEAR]])
 dl.entry @cheaper(%x: tensor<64x64xf32>) -> (tensor<64x16xf32>) attributes {kind = #program.entry<train>} {
-  %dear = dl.fused(%x) {candidate = #dl.candidate<seconds = 9.0e-6 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %dear = dl.fused(%x) {candidate = #program.candidate<seconds = 9.0e-6 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
   ^bb0(%0: tensor<64x64xf32>):
     %1 = dl.matmul %0, %0 : tensor<64x64xf32>, tensor<64x64xf32>
     dl.yield %1 : tensor<64x64xf32>
   }
-  %little = dl.fused(%x) {candidate = #dl.candidate<seconds = 2.0e-6 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %little = dl.fused(%x) {candidate = #program.candidate<seconds = 2.0e-6 : f64>} : (tensor<64x64xf32>) -> tensor<64x64xf32> {
   ^bb0(%0: tensor<64x64xf32>):
     %1 = dl.transpose %0 order = [1, 0] : tensor<64x64xf32>
     dl.yield %1 : tensor<64x64xf32>

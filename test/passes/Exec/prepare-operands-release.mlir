@@ -1,16 +1,16 @@
 // RUN: dlc-opt --exec-prepare-operands --exec-plan-memory --exec-verify %s | FileCheck %s
 
 // Scaled weights that are only packed need no place in the state; others, and what stands behind them, keep theirs.
-exec.kernel @scale [#exec.argument<read 64>, #exec.argument<write 64>] attributes {seconds = 1.0e-05 : f64} {
+exec.kernel @scale [#exec.argument<read 64>, #exec.argument<write 64>] attributes {candidate = #program.candidate<seconds = 1.0e-05 : f64>} {
   dl.yield
 }
 exec.kernel @conv [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
     phases = [#exec.phase<"conv_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"conv_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "wide" seconds = 1.0e-04>} {
   dl.yield
 }
-exec.kernel @plain [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {seconds = 1.0e-03 : f64} {
+exec.kernel @plain [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {candidate = #program.candidate<seconds = 1.0e-03 : f64>} {
   dl.yield
 }
 

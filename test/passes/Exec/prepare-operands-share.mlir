@@ -3,26 +3,26 @@
 // The first phase makes 128 bytes of workspace out of the second buffer.
 exec.kernel @step [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
     phases = [#exec.phase<"step_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"step_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "wide" seconds = 1.0e-04>} {
   dl.yield
 }
 // Another kernel that makes the same, and one that makes something else.
 exec.kernel @last [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 64>] attributes {
     phases = [#exec.phase<"last_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"last_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "wide" seconds = 1.0e-04>} {
   dl.yield
 }
 exec.kernel @back [#exec.argument<read 64>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
     phases = [#exec.phase<"back_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"back_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "narrow" seconds = 1.0e-04>} {
   dl.yield
 }
 exec.kernel @cheap [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
     phases = [#exec.phase<"cheap_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"cheap_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "none" seconds = 1.0e-06>} {
   dl.yield
 }

@@ -3,20 +3,20 @@
 // Its first phase makes 128 bytes of workspace out of the second buffer.
 exec.kernel @conv [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
     phases = [#exec.phase<"conv_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"conv_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "wide" seconds = 1.0e-04>} {
   dl.yield
 }
 // The same form of another kernel, and one that is another and hardly takes any time.
 exec.kernel @other [#exec.argument<read 512>, #exec.argument<read 64>, #exec.argument<write 512>] attributes {
     phases = [#exec.phase<"other_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"other_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "wide" seconds = 1.0e-04>} {
   dl.yield
 }
 exec.kernel @cheap [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
     phases = [#exec.phase<"cheap_0" tasks = 1 scratch = 0 side = 192>, #exec.phase<"cheap_1" tasks = 1 scratch = 0>],
-    workspace = 128 : i64, seconds = 1.0e-03 : f64,
+    workspace = 128 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
     preparation = #exec.preparation<operand = 1 phases = 1 form = "narrow" seconds = 1.0e-06>} {
   dl.yield
 }

@@ -332,7 +332,7 @@ dl.entry @candidate_text(%x: tensor<3xf32>) attributes {kind = #program.entry<in
 
 dl.entry @candidate_c1(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{(C1) expects a generator with its schedule}}
-  %y = dl.fused(%x) {candidate = #dl.candidate<generator = "cpu-map", seconds = 1.0>} : (tensor<3xf32>) -> tensor<3xf32> {
+  %y = dl.fused(%x) {candidate = #program.candidate<generator = "cpu-map", seconds = 1.0>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
@@ -344,7 +344,7 @@ dl.entry @candidate_c1(%x: tensor<3xf32>) attributes {kind = #program.entry<infe
 
 dl.entry @candidate_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{(C2) expects seconds of 0 or more as an f64, found -1.000000e+00 : f64}}
-  %y = dl.fused(%x) {second_best = #dl.candidate<seconds = -1.0 : f64>} : (tensor<3xf32>) -> tensor<3xf32> {
+  %y = dl.fused(%x) {second_best = #program.candidate<seconds = -1.0 : f64>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
@@ -356,7 +356,7 @@ dl.entry @candidate_c2(%x: tensor<3xf32>) attributes {kind = #program.entry<infe
 
 dl.entry @candidate_c2_type(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{(C2) expects seconds of 0 or more as an f64, found 1.000000e+00 : f32}}
-  %y = dl.fused(%x) {second_best = #dl.candidate<seconds = 1.0 : f32>} : (tensor<3xf32>) -> tensor<3xf32> {
+  %y = dl.fused(%x) {second_best = #program.candidate<seconds = 1.0 : f32>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
@@ -368,7 +368,7 @@ dl.entry @candidate_c2_type(%x: tensor<3xf32>) attributes {kind = #program.entry
 
 dl.entry @candidate_c3(%x: tensor<3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{(C3) expects a workspace of 0 or more, found -1}}
-  %y = dl.fused(%x) {candidate = #dl.candidate<seconds = 1.0, workspace = -1>} : (tensor<3xf32>) -> tensor<3xf32> {
+  %y = dl.fused(%x) {candidate = #program.candidate<seconds = 1.0, workspace = -1>} : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%0: tensor<3xf32>):
     %1 = dl.exp %0 : tensor<3xf32>
     dl.yield %1 : tensor<3xf32>
