@@ -36,7 +36,7 @@ EXCEPTIONS = {
     "codegen/Tune/LockFile.cpp": [("limit = 256 << 20", "of a file")],
     "codegen/Tune/Tuner.cpp": [("least(), 1e-9", "instead of zero")],
     "dialects/DL/Formulas/Losses.cpp": [("epsilon = 1e-12", "of the formula")],
-    "dialects/DL/Ops/DLAttention.cpp": [("lowestScore", "a number that no score reaches")],
+    "dialects/DL/Ops/DLAttentionOps.cpp": [("lowestScore", "a number that no score reaches")],
     "dialects/DL/Rules/Optimizers.cpp": [("epsilon", "a setting")],
     "passes/DL/Schedule/Buckets.h": [("alpha", "of a network: --link says another"), ("beta", "the same"),
                                      ("mostLastBytes", "what nothing may hide")],

@@ -1,10 +1,9 @@
 //===- DLCompositeOps.cpp - verification of norms, activations and losses ---------------------===//
 #include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/Shapes.h"
 
 using namespace mlir;
 using namespace dlc::dl;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 Type dlc::dl::channelsType(Type type) {
   auto tensor = cast<RankedTensorType>(type);

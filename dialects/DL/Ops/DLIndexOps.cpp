@@ -1,17 +1,11 @@
-//===- DLTensorOps.cpp - constants, shapes, reductions, products ------------------------------===//
-#include "dialects/DL/Builders/Folding.h"
-#include "dialects/DL/Facts/Rows.h"
-#include "dialects/DL/Ops/DLConstantOps.h"
+//===- DLIndexOps.cpp - inference, index maps and folds of ops that move elements -------------===//
 #include "dialects/DL/Ops/DLIndexOps.h"
-#include "dialects/DL/Ops/DLMatmulOps.h"
-#include "dialects/DL/Ops/DLReductionOps.h"
-#include "dialects/Program/Layout.h"
+#include "dialects/DL/Builders/Folding.h"
+#include "dialects/DL/Ops/Shapes.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace dlc::dl;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 LogicalResult dlc::dl::checkAxis(std::optional<Location> location, StringRef op, int64_t axis,
                                  int64_t rank) {
@@ -20,77 +14,10 @@ LogicalResult dlc::dl::checkAxis(std::optional<Location> location, StringRef op,
   return success();
 }
 
-/// Whether `axes` rise strictly within [0, rank).
-static bool areAxes(ArrayRef<int64_t> axes, int64_t rank) {
-  int64_t previous = -1;
-  for (int64_t axis : axes) {
-    if (axis <= previous || axis >= rank)
-      return false;
-    previous = axis;
-  }
-  return true;
-}
-
-/// Where each of `axes` stands in `order`.
-static SmallVector<int64_t> placesOf(ArrayRef<int64_t> axes, ArrayRef<int64_t> order) {
-  return llvm::map_to_vector(
-      axes, [&](int64_t axis) -> int64_t { return llvm::find(order, axis) - order.begin(); });
-}
-
 /// The splat `constant` under another type of the same element type; null if it is none.
 static Attribute resizeSplat(Attribute constant, Type type) {
   auto splat = dyn_cast_or_null<SplatElementsAttr>(constant);
   return splat ? splat.resizeSplat(cast<ShapedType>(type)) : Attribute();
-}
-
-//===------------------------------------------------------------------------------------------===//
-// constant, iota
-//===------------------------------------------------------------------------------------------===//
-
-OpFoldResult ConstantOp::fold(FoldAdaptor adaptor) { return getValue(); }
-
-ConstantOp ConstantOp::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
-                                   double value) {
-  Type element = type.getElementType();
-  Attribute number = isa<FloatType>(element) ? Attribute(builder.getFloatAttr(element, value))
-                                             : builder.getIntegerAttr(element, int64_t(value));
-  return create(builder, loc, type, DenseElementsAttr::get(type, number));
-}
-
-LogicalResult IotaOp::verify() {
-  RankedTensorType type = tensorType(getResult());
-  ArrayRef<int64_t> space = getSpace().value_or(type.getShape());
-  llvm::SmallBitVector seen(space.size());
-  for (int64_t axis : getAxes()) {
-    if (axis < 0 || axis >= int64_t(space.size()))
-      return emitOpError("(C1) has axis ") << axis << ", but rank " << space.size();
-    if (seen.test(axis))
-      return emitOpError("(C1) has axis ") << axis << " twice";
-    seen.set(axis);
-  }
-  if (llvm::product_of(space) != type.getNumElements())
-    return emitOpError("(C2) has a space of ")
-           << llvm::product_of(space) << " elements for " << type;
-  return success();
-}
-
-SmallVector<IndexMap> IotaOp::getIndexMaps() {
-  ArrayRef<int64_t> space = getSpace().value_or(tensorType(getResult()).getShape());
-  SmallVector<IndexMap::Axis> numbered;
-  for (int64_t axis : getAxes())
-    numbered.push_back({space[axis], axis});
-  return {IndexMap::get(space, numbered)};
-}
-
-/// It has no operand that could be turned.
-bool IotaOp::keepsOrder() { return true; }
-
-FailureOr<NamedAttrList> IotaOp::permuteAxes(ArrayRef<int64_t>, ArrayRef<int64_t> resultOrder) {
-  if (getSpace())
-    return failure();
-  Builder builder(getContext());
-  return NamedAttrList(builder.getNamedAttr(
-      getAxesAttrName(), builder.getDenseI64ArrayAttr(placesOf(getAxes(), resultOrder))));
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -508,152 +435,4 @@ LogicalResult SumRowsOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
 int64_t SumRowsOp::getWidth() {
   return llvm::product_of(
       tensorType(getValues()).getShape().drop_front(tensorType(getIndex()).getRank()));
-}
-
-//===------------------------------------------------------------------------------------------===//
-// reduce, matmul
-//===------------------------------------------------------------------------------------------===//
-
-/// The type of what is left of `x` without `axes`. `what` is empty for an op that takes empty axes,
-/// else its name for the message. Null after an error.
-static RankedTensorType dropAxes(std::optional<Location> location, StringRef op, StringRef what,
-                                 RankedTensorType x, ArrayRef<int64_t> axes) {
-  if (!areAxes(axes, x.getRank())) {
-    (void)emitOptionalError(location, op, ": (C1) expects rising axes below ", x.getRank(),
-                            ", found [", axes, "]");
-    return {};
-  }
-  SmallVector<int64_t> shape;
-  for (auto [axis, size] : llvm::enumerate(x.getShape())) {
-    bool reduced = llvm::is_contained(axes, int64_t(axis));
-    if (reduced && size == 0 && !what.empty()) {
-      (void)emitOptionalError(location, op, ": (C2) ", what, " over axis ", axis,
-                              ", which is empty");
-      return {};
-    }
-    if (!reduced)
-      shape.push_back(size);
-  }
-  return RankedTensorType::get(shape, x.getElementType());
-}
-
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                         ValueRange operands, DictionaryAttr attributes,
-                                         OpaqueProperties properties, RegionRange regions,
-                                         SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  ReduceKind kind = adaptor.getKind();
-  StringRef what = kind == ReduceKind::Sum ? "" : stringifyReduceKind(kind);
-  results.push_back(
-      dropAxes(location, getOperationName(), what, tensorType(operands[0]), adaptor.getAxes()));
-  return success(results.back() != nullptr);
-}
-
-bool dlc::dl::shareLoops(ReductionOp a, ReductionOp b) {
-  return tensorType(a.getReduced()).getShape() == tensorType(b.getReduced()).getShape() &&
-         a.getReducedAxes() == b.getReducedAxes();
-}
-
-std::optional<Rows> dlc::dl::rowsOf(ReductionOp op) {
-  RankedTensorType type = tensorType(op.getReduced());
-  int64_t next = type.getRank() - int64_t(op.getReducedAxes().size());
-  Rows rows{1, 1};
-  for (int64_t axis : op.getReducedAxes()) {
-    if (axis != next++)
-      return std::nullopt;
-    rows.length *= type.getDimSize(axis);
-  }
-  rows.count = llvm::product_of(type.getShape().drop_back(op.getReducedAxes().size()));
-  return rows.length > 1 && rows.count > 0 ? std::optional(rows) : std::nullopt;
-}
-
-std::optional<Rows> dlc::dl::cachedRowsOf(ReductionOp op, int64_t mostBytes) {
-  std::optional<Rows> rows = rowsOf(op);
-  const int64_t bytes = dlc::program::elementBytes(tensorType(op.getReduced()).getElementType());
-  return rows && rows->length * bytes <= mostBytes ? rows : std::nullopt;
-}
-
-bool dlc::dl::spreadsOverRows(IndexOp op, Rows rows) {
-  if (op->getNumOperands() != 1 || tensorType(op->getOperand(0)).getNumElements() != rows.count ||
-      tensorType(op->getResult(0)).getNumElements() != rows.count * rows.length)
-    return false;
-  // The operand's axes are the result's first ones; what is left of the result is a row.
-  const IndexMap map = op.getIndexMaps().front();
-  for (auto [number, axis] : llvm::enumerate(map.operand))
-    if (axis.from != int64_t(number) || !map.isWhole(axis))
-      return false;
-  return true;
-}
-
-LogicalResult MomentsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                          ValueRange operands, DictionaryAttr attributes,
-                                          OpaqueProperties properties, RegionRange regions,
-                                          SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  results.assign(2, dropAxes(location, getOperationName(), "mean", tensorType(operands[0]),
-                             adaptor.getAxes()));
-  return success(results.back() != nullptr);
-}
-
-void AllReduceOp::build(OpBuilder &builder, OperationState &state, ValueRange xs, int64_t channel,
-                        ArrayAttr of) {
-  build(builder, state, TypeRange(xs), dlc::program::CollectiveKind::Sum, xs, channel, of,
-        FloatAttr());
-}
-
-LogicalResult AllReduceOp::verify() {
-  if (getOf() && getOf()->size() != getXs().size())
-    return emitOpError("(C3) names ")
-           << getOf()->size() << " parameters for " << getXs().size() << " tensors";
-  if (getKind() == dlc::program::CollectiveKind::Sum || getXs().empty())
-    return success();
-  Type element = getElementTypeOrSelf(getXs().front());
-  if (!element.isF32())
-    return emitOpError("(C4) compresses f32, found ") << element;
-  return success();
-}
-
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                            ValueRange operands, DictionaryAttr attributes,
-                                            OpaqueProperties properties, RegionRange regions,
-                                            SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  if (operands.empty())
-    return emitOptionalError(location, getOperationName(), ": (C1) has nothing to reduce");
-  Type first = operands.front().getType();
-  for (Type type : operands.getTypes())
-    if (getElementTypeOrSelf(type) != getElementTypeOrSelf(first))
-      return emitOptionalError(location, getOperationName(),
-                               ": (C1) expects one element type, found ", type, " beside ", first);
-  if (adaptor.getChannel() > 1)
-    return emitOptionalError(location, getOperationName(), ": (C2) is on channel ",
-                             adaptor.getChannelAttr().getInt(), ", expected 0 or 1");
-  llvm::append_range(results, operands.getTypes());
-  return success();
-}
-
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location,
-                                         ValueRange operands, DictionaryAttr attributes,
-                                         OpaqueProperties properties, RegionRange regions,
-                                         SmallVectorImpl<Type> &results) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  RankedTensorType a = tensorType(operands[0]), b = tensorType(operands[1]);
-  int64_t rank = a.getRank();
-  if (rank < 2 || b.getRank() != rank || a.getShape().drop_back(2) != b.getShape().drop_back(2))
-    return emitOptionalError(
-        location, getOperationName(),
-        ": (C1) expects equal ranks of at least 2 and equal batch axes, found ", a, " and ", b);
-  int64_t innerA = a.getDimSize(adaptor.getTransposeA() ? rank - 2 : rank - 1);
-  int64_t innerB = b.getDimSize(adaptor.getTransposeB() ? rank - 1 : rank - 2);
-  if (innerA != innerB)
-    return emitOptionalError(location, getOperationName(),
-                             ": (C2) expects equal inner sizes, found ", innerA, " and ", innerB);
-  if (a.getElementType() != b.getElementType())
-    return emitOptionalError(location, getOperationName(),
-                             ": (C3) expects equal element types, found ", a, " and ", b);
-  SmallVector<int64_t> shape(a.getShape().drop_back(2));
-  shape.push_back(a.getDimSize(adaptor.getTransposeA() ? rank - 1 : rank - 2));
-  shape.push_back(b.getDimSize(adaptor.getTransposeB() ? rank - 2 : rank - 1));
-  results.push_back(RankedTensorType::get(shape, a.getElementType()));
-  return success();
 }

@@ -1,20 +1,19 @@
-//===- DLAttention.cpp - attention: types, gradient, formula, facts ---------------------------===//
+//===- DLAttentionOps.cpp - attention: types, gradient, formula, facts ------------------------===//
+#include "dialects/DL/Ops/DLAttentionOps.h"
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Facts/AttentionForm.h"
-#include "dialects/DL/Ops/DLAttentionOps.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
+#include "dialects/DL/Ops/Shapes.h"
 #include "dialects/DL/Rules/GradientRule.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
 using namespace mlir;
 using namespace dlc::dl;
-
-static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 //===------------------------------------------------------------------------------------------===//
 // Form
