@@ -14,6 +14,7 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 bool dlc::dl::isView(Operation *op) {

@@ -13,6 +13,7 @@
 #include <cmath>
 
 using namespace mlir;
+using namespace dlc;
 using namespace dlc::dl;
 
 LiveMemory::LiveMemory(EntryOp entry, bool cheapOnly) : entry(entry), cheapOnly(cheapOnly) {

@@ -35,7 +35,10 @@ static FloatType castTypeOf(ArrayRef<ReadOp> reads) {
         return {};
       narrow = type;
     }
-  auto stored = narrow ? dyn_cast<FloatType>(getElementTypeOrSelf(reads.front())) : FloatType();
+  if (!narrow)
+    return {};
+  ReadOp first = reads.front();
+  auto stored = dyn_cast<FloatType>(getElementTypeOrSelf(first.getResult()));
   return stored && narrow.getWidth() < stored.getWidth() ? narrow : FloatType();
 }
 
