@@ -49,8 +49,6 @@ struct FrontendOptions {
   std::string inferPrecision;
   /// `--input-gradients`: a training step that updates no parameter is of use then.
   bool inputGradients = false;
-  /// `--data-parallel`: losses of several ranks become one.
-  bool dataParallel = false;
   /// For editors: a file without a section is no error.
   bool mayHaveNoSection = false;
   /// A file of blocks alone, which others import, is no error.

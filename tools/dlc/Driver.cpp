@@ -242,28 +242,25 @@ LogicalResult Driver::readDialect() {
   if (file == frontend::noFile)
     return failure();
   module = parseSourceString<ModuleOp>(sources.text(file), ParserConfig(&context), options.input);
-  if (!module || failed(verifyUntouched(*module)))
-    return failure();
-  if (options.dataParallel && !(*module)->hasAttr(program::dataParallelName))
-    return engine.error({}, "--data-parallel: '" + options.input +
-                                "' was written without it, by which losses differ"),
-           failure();
-  return success();
+  return failure(!module || failed(verifyUntouched(*module)));
 }
 
 /// The model as the frontend gives it.
 LogicalResult Driver::readModel() {
   engine.warningsAreErrors = options.warningsAreErrors;
   warnOfForeignWord();
-  if (isDialect(options.input))
-    return failure(failed(readDialect()) || failed(checkOutput()));
-  frontend::FrontendOptions language{options.defines,        withLibrary(options.includeDirs),
-                                     options.trainSection,   options.inferBatches,
-                                     options.precision,      options.inferPrecision,
-                                     options.inputGradients, options.dataParallel};
-  module = frontend::compile(sources, options.input, language, context, engine);
-  if (!module)
-    return failure();
+  if (isDialect(options.input)) {
+    if (failed(readDialect()))
+      return failure();
+  } else {
+    frontend::FrontendOptions language{options.defines,       withLibrary(options.includeDirs),
+                                       options.trainSection,  options.inferBatches,
+                                       options.precision,     options.inferPrecision,
+                                       options.inputGradients};
+    module = frontend::compile(sources, options.input, language, context, engine);
+    if (!module)
+      return failure();
+  }
   if (options.dataParallel)
     (*module)->setAttr(program::dataParallelName, UnitAttr::get(&context));
   return checkOutput();

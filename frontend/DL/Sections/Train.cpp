@@ -196,11 +196,9 @@ static Losses lossesOf(SectionRun &run, EntryBuilder &entry) {
     if (term.count)
       counts.insert(term.count);
   }
-  const bool isMixed = counts.size() + isCounted > 1;
-  const bool isJoined = run.evaluator.program.options.dataParallel || accumulatedBatches(run) > 1;
-  if (isMixed ? !isJoined : counts.empty())
+  if (counts.empty())
     return {{loss.value}, {}};
-  if (!isMixed)
+  if (counts.size() + isCounted == 1)
     return {{loss.value}, {counts.front()}};
   dl::TensorBuilder b{entry.builder, loss.value.getLoc()};
   Losses parts;

@@ -445,10 +445,10 @@ TEST(Entries, MeansOverDifferentNumbersAreLossesOfTheirOwn) {
       "  loss = softmax_cross_entropy(output, label, ignore=3) + "
       "0.5 * softmax_cross_entropy(output, label) + 0.1 * mean(square(output))";
   Compiled alone(linear(mixed)), joined(linear(mixed + "\n  accumulate = 2"));
-  EXPECT_THAT(lossOf(alone), ContainsRegex("loss\\(%[0-9]+ : tensor<f32>\\)$"));
-  EXPECT_THAT(lossOf(joined),
-              ContainsRegex("loss\\(%[0-9]+, %[0-9]+ : tensor<f32>, tensor<f32>\\) "
-                            "weight\\(%[0-9]+, %[0-9]+ : tensor<f32>, tensor<f32>"));
+  for (Compiled *each : {&alone, &joined})
+    EXPECT_THAT(lossOf(*each),
+                ContainsRegex("loss\\(%[0-9]+, %[0-9]+ : tensor<f32>, tensor<f32>\\) "
+                              "weight\\(%[0-9]+, %[0-9]+ : tensor<f32>, tensor<f32>"));
   Compiled same(linear("  loss = softmax_cross_entropy(output, label, ignore=3) + "
                        "softmax_cross_entropy(2 * output, label, ignore=3)\n  accumulate = 2"));
   EXPECT_THAT(lossOf(same),
