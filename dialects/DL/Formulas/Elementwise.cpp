@@ -57,6 +57,17 @@ Value rootOfSquares(TensorBuilder &b, Value sum) {
 }
 
 //===------------------------------------------------------------------------------------------===//
+// Shapes
+//===------------------------------------------------------------------------------------------===//
+
+Value expandTo(TensorBuilder &b, Value x, ArrayRef<int64_t> shape) {
+  const RankedTensorType type = b.typeOf(x);
+  const int64_t added = int64_t(shape.size()) - type.getRank();
+  return b.broadcast(x, type.clone(shape),
+                     llvm::to_vector(llvm::seq<int64_t>(added, int64_t(shape.size()))));
+}
+
+//===------------------------------------------------------------------------------------------===//
 // Bools
 //===------------------------------------------------------------------------------------------===//
 

@@ -37,6 +37,10 @@ mlir::Value sign(TensorBuilder &b, mlir::Value x);
 /// The root of a sum of squares; its gradient is 0 where the sum is.
 mlir::Value rootOfSquares(TensorBuilder &b, mlir::Value sum);
 
+// Shapes.
+/// NumPy's broadcasting: `x` repeated to `shape` along new axes on the left and axes of size 1.
+mlir::Value expandTo(TensorBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> shape);
+
 // Bools.
 mlir::Value both(TensorBuilder &b, mlir::Value p, mlir::Value q);
 mlir::Value either(TensorBuilder &b, mlir::Value p, mlir::Value q);

@@ -1,5 +1,5 @@
 // Attention.
-#include "dialects/DL/Builders/TensorBuilder.h"
+#include "dialects/DL/Formulas/Elementwise.h"
 #include "dialects/DL/Ops/DLAttentionOps.h"
 #include "frontend/DL/Builtins/BuiltinFormulas.h"
 
@@ -64,7 +64,8 @@ static std::optional<mlir::Value> readMask(Call &call, const Tensor &q,
               describe(mask.type()) + " cannot be repeated to the scores " + joinSizes(scores));
     return std::nullopt;
   }
-  return call.entry().expandTo(call.location(), mask.value, scores);
+  dl::TensorBuilder b = at(call);
+  return dl::formulas::expandTo(b, mask.value, scores);
 }
 
 Value buildAttention(Call &call) {

@@ -50,9 +50,7 @@ static Value buildSquare(Call &call) {
   if (!tensor || tensor->dtype() == DType::Bool)
     return call.fail("x", "square expects a tensor of numbers or a number, found " +
                               describe(call.value("x")));
-  mlir::Value y =
-      call.entry().arithmetic(call.location(), Arithmetic::Multiply, tensor->value, tensor->value);
-  return call.makeLike(y, *tensor);
+  return call.makeLike(at(call).multiply(tensor->value, tensor->value), *tensor);
 }
 
 template <Arithmetic kind> static Value buildArithmetic(Call &call) {

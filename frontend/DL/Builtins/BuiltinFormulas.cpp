@@ -13,8 +13,6 @@ namespace formulas = dl::formulas;
 /// A value of the program, beside the language's own Value.
 using Node = mlir::Value;
 
-static TensorBuilder at(Site &site) { return {site.entry().builder, site.location()}; }
-
 // ------------------------------------------------------------------------------ element by element
 
 static Value unary(Call &call, llvm::function_ref<Node(TensorBuilder &, Node)> formula) {
@@ -179,7 +177,7 @@ Value buildProduct(Call &call) {
   for (auto [axis, size] : llvm::enumerate(b.typeOf(value).getShape()))
     if (call.flag("keep") || !llvm::is_contained(axes, int64_t(axis)))
       kept.push_back(size);
-  return call.make(call.entry().reshape(call.location(), value, kept), batch, {&x});
+  return call.make(b.reshape(value, x.type().clone(kept)), batch, {&x});
 }
 
 Value buildArgmax(Call &call) {

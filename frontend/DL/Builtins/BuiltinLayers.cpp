@@ -1,6 +1,8 @@
 // Layers: what owns weights. Defaults of weights are PyTorch's.
+#include "dialects/DL/Formulas/Elementwise.h"
 #include "dialects/DL/Formulas/Parts.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "frontend/DL/Builtins/Call.h"
 #include "frontend/DL/Builtins/Windows.h"
@@ -10,10 +12,8 @@ namespace dlc::frontend {
 
 /// y + bias along `axis`.
 static mlir::Value addBias(Call &call, mlir::Value y, int64_t axis, const Tensor &bias) {
-  EntryBuilder &entry = call.entry();
-  auto shape = llvm::cast<mlir::RankedTensorType>(y.getType()).getShape();
-  mlir::Value wide = entry.broadcast(call.location(), bias.value, {axis}, shape);
-  return entry.arithmetic(call.location(), Arithmetic::Add, y, wide);
+  dl::TensorBuilder b = at(call);
+  return b.add(y, b.broadcast(bias.value, b.typeOf(y), {axis}));
 }
 
 /// The weight given by `weight=`, or a new one.
@@ -56,12 +56,12 @@ static Value buildLinear(Call &call) {
     return Poison{};
 
   // One product over all rows, whatever the rank, which takes the bias with it.
-  EntryBuilder &entry = call.entry();
+  dl::TensorBuilder b = at(call);
   int64_t rows = *elementCount(x.shape().drop_back());
-  mlir::Value flat = entry.reshape(call.location(), x.value, {rows, inputs});
+  mlir::Value flat = b.reshape(x.value, x.type().clone({rows, inputs}));
   mlir::Value y =
-      dl::MatmulOp::create(entry.builder, call.location(), entry.withShape(flat, {rows, features}),
-                           flat, weight->value, /*transpose_a=*/false, /*transpose_b=*/!transposed);
+      dl::MatmulOp::create(b.builder, b.loc, x.type().clone({rows, features}), flat, weight->value,
+                           /*transpose_a=*/false, /*transpose_b=*/!transposed);
   if (call.flag("bias")) {
     auto bias =
         call.weight("bias", {features}, element, defaultInitialiser(inputs), inputs, features);
@@ -69,7 +69,7 @@ static Value buildLinear(Call &call) {
       return Poison{};
     y = addBias(call, y, 1, *bias);
   }
-  y = entry.reshape(call.location(), y, shape);
+  y = b.reshape(y, x.type().clone(shape));
   return call.make(y, x.batch, {&x, &*weight});
 }
 
@@ -93,7 +93,7 @@ static Value buildEmbedding(Call &call) {
                                       : weightOrGiven(call, {count, width}, element, width, count);
   if (!weight || !call.markNumbers("index", count))
     return Poison{};
-  dl::TensorBuilder b{entry.builder, call.location()};
+  dl::TensorBuilder b = at(call);
   std::optional<int64_t> padding;
   if (!call.isNone("padding_index"))
     padding = call.integer("padding_index");
@@ -146,9 +146,8 @@ template <unsigned spatial> static Value buildConvolution(Call &call) {
     return Poison{};
   EntryBuilder &entry = call.entry();
   mlir::Value y = dl::ConvolutionOp::create(
-      entry.builder, call.location(), entry.withShape(x.value, shape), x.value, weight->value,
-      window.strides, window.padding, window.dilations, groups,
-      call.attributes.wish(entry.builder.getContext()));
+      entry.builder, call.location(), x.type().clone(shape), x.value, weight->value, window.strides,
+      window.padding, window.dilations, groups, call.attributes.wish(entry.builder.getContext()));
   if (call.flag("bias")) {
     auto bias = call.weight("bias", {filters}, element, defaultInitialiser(fanIn), fanIn, fanOut);
     if (!bias)
@@ -201,8 +200,8 @@ template <unsigned spatial> static Value buildTransposed(Call &call) {
     return Poison{};
   EntryBuilder &entry = call.entry();
   mlir::Value y = dl::ConvolutionBackwardDataOp::create(
-      entry.builder, call.location(), entry.withShape(x.value, shape), x.value, weight->value,
-      window.strides, window.padding, window.dilations, groups,
+      entry.builder, call.location(), x.type().clone(shape), x.value, weight->value, window.strides,
+      window.padding, window.dilations, groups,
       call.attributes.wish(entry.builder.getContext(), /*transposed=*/true));
   if (call.flag("bias")) {
     auto bias = call.weight("bias", {filters}, element, defaultInitialiser(fanIn), fanIn, fanOut);
@@ -223,17 +222,13 @@ static Value buildPrelu(Call &call) {
   auto slope = call.weight("weight", {count}, x.type().getElementType(), call.value("start"), 1, 1);
   if (!slope)
     return Poison{};
-  EntryBuilder &entry = call.entry();
-  mlir::Location where = call.location();
-  mlir::Value zero = entry.splat(where, x.type(), 0);
-  mlir::Value wide = x.rank() < 2 || count == 1
-                         ? entry.expandTo(where, slope->value, x.shape())
-                         : entry.broadcast(where, slope->value, {1}, x.shape());
-  mlir::Value below = entry.arithmetic(where, Arithmetic::Minimum, x.value, zero);
-  mlir::Value y = entry.arithmetic(where, Arithmetic::Add,
-                                   entry.arithmetic(where, Arithmetic::Maximum, x.value, zero),
-                                   entry.arithmetic(where, Arithmetic::Multiply, wide, below));
-  return call.make(y, x.batch, {&x, &*slope});
+  dl::TensorBuilder b = at(call);
+  mlir::Value zero = b.splat(x.type(), 0);
+  mlir::Value wide = x.rank() < 2 || count == 1 ? dl::formulas::expandTo(b, slope->value, x.shape())
+                                                : b.broadcast(slope->value, x.type(), {1});
+  mlir::Value below = dl::MinimumOp::create(b.builder, b.loc, x.value, zero);
+  mlir::Value above = b.maximum(x.value, zero);
+  return call.make(b.add(above, b.multiply(wide, below)), x.batch, {&x, &*slope});
 }
 
 std::vector<Builtin> layerBuiltins() {

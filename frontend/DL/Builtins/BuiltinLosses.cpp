@@ -13,8 +13,6 @@ namespace dlc::frontend {
 
 namespace formulas = dl::formulas;
 
-static dl::TensorBuilder at(Call &call) { return {call.entry().builder, call.location()}; }
-
 static Value applyReduction(Call &call, const Tensor &perSample, llvm::StringRef reduction) {
   if (reduction == "none")
     return perSample;
@@ -207,7 +205,7 @@ static Value applyReduction(Call &call, const Labels &labels, const Tensor &perS
   mlir::Value total = labels.weights->total, numerator = result.value;
   result.value = formulas::meanByWeight(b, numerator, total);
   if (result.terms)
-    result.terms = std::make_shared<const Terms>(Terms{{numerator, 1, false, total}});
+    result.terms = std::make_shared<const MetricTerms>(MetricTerms{{numerator, 1, false, total}});
   return result;
 }
 
@@ -510,7 +508,7 @@ static mlir::Value countNumbers(Call &call, mlir::Value index, BatchAxis batch, 
 static Tensor accumulated(Call &call, mlir::Value value, mlir::Value sums, program::Finish finish,
                           llvm::ArrayRef<const Tensor *> inputs) {
   Tensor result = call.make(value, {}, inputs);
-  result.terms = std::make_shared<const Terms>(Terms{{sums, 1, false}});
+  result.terms = std::make_shared<const MetricTerms>(MetricTerms{{sums, 1, false}});
   result.finish = finish;
   return result;
 }
@@ -601,11 +599,8 @@ template <bool squared> static Value buildDifference(Call &call) {
   if (difference.isPoison())
     return difference;
   const Tensor &d = difference.as<Tensor>();
-  EntryBuilder &entry = call.entry();
-  mlir::Value value =
-      squared ? entry.arithmetic(call.location(), Arithmetic::Multiply, d.value, d.value)
-              : mlir::Value(
-                    dl::AbsOp::create(entry.builder, call.location(), d.value.getType(), d.value));
+  dl::TensorBuilder b = at(call);
+  mlir::Value value = squared ? b.multiply(d.value, d.value) : b.abs(d.value);
   return applyReduction(call, call.makeLike(value, d), call.string("reduction"));
 }
 

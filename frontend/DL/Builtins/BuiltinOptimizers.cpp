@@ -95,14 +95,13 @@ std::vector<Builtin> optimizerBuiltins() {
   return rows;
 }
 
-dl::OptimizerAttr optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
-                                     double rateFactor) {
+dl::OptimizerAttr optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan) {
   const dl::OptimizerRule &rule = *dl::findOptimizer(plan.maker->name);
   mlir::Builder builder(context);
   llvm::SmallVector<mlir::NamedAttribute> settings;
   for (auto [param, argument] : llvm::zip(plan.maker->params, plan.arguments))
     for (auto [setting, part] : llvm::zip_equal(settingsOf(rule, param.name), partsOf(argument))) {
-      double value = settingValue(part) * (setting->name == dl::rateSetting ? rateFactor : 1);
+      double value = settingValue(part);
       if (setting->defaultValue == value)
         continue;
       mlir::Attribute attribute = setting->isFlag ? mlir::Attribute(builder.getBoolAttr(value != 0))

@@ -6,10 +6,8 @@
 
 namespace dlc::frontend {
 
-/// The call of an optimizer as an attribute, its rate times `rateFactor`. Settings that have their
-/// defaults are left out.
-dl::OptimizerAttr optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan,
-                                     double rateFactor);
+/// The call of an optimizer as an attribute. Settings that have their defaults are left out.
+dl::OptimizerAttr optimizerAttribute(mlir::MLIRContext *context, const PlanValue &plan);
 
 } // namespace dlc::frontend
 

@@ -8,8 +8,6 @@ using dl::TensorBuilder;
 namespace formulas = dl::formulas;
 using formulas::Ranking;
 
-static TensorBuilder at(Call &call) { return {call.entry().builder, call.location()}; }
-
 /// What both sorts check, and how they begin; nothing after an error.
 static std::optional<Ranking> rank(Call &call) {
   const Tensor &x = call.tensor("x");

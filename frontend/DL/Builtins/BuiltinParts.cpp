@@ -96,7 +96,7 @@ static Value buildStack(Call &call) {
     if (part->shape() != parts.first().shape())
       return call.fail("parts", describe(parts.first().type()) + " and " + describe(part->type()) +
                                     " have different shapes");
-    values.push_back(call.entry().reshape(call.location(), part->value, shape));
+    values.push_back(at(call).reshape(part->value, part->type().clone(shape)));
   }
   BatchAxis batch = parts.batch;
   batch.axis += batch.exists() && batch.axis >= axis;
@@ -191,7 +191,7 @@ static Value buildPad(Call &call) {
   bool fits = value.isInteger() ? fitsInto(value.integer(), x.dtype()) : isFloat(x.dtype());
   if (!fits)
     return call.fail("value", describe(value) + " is no element of " + describe(x.type()));
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   return call.make(dl::formulas::padWith(b, x.value, shape, before, value.number()), x.batch, {&x});
 }
 
@@ -263,8 +263,7 @@ static Value buildScatterAdd(Call &call) {
                           : values.value;
   mlir::Value sums = dl::ScatterAddOp::create(call.entry().builder, call.location(),
                                               x.value.getType(), added, index.value, axis);
-  return call.make(call.entry().arithmetic(call.location(), Arithmetic::Add, x.value, sums),
-                   x.batch, {&x, &index, &values});
+  return call.make(at(call).add(x.value, sums), x.batch, {&x, &index, &values});
 }
 
 std::vector<Builtin> partBuiltins() {

@@ -38,7 +38,7 @@ static Value buildBilinear(Call &call, const Tensor &x) {
     return Poison{};
   if (factor == 1)
     return x;
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   return call.make(dl::formulas::upsampleBilinear(b, x.value, factor, call.flag("align_corners")),
                    x.batch, {&x});
 }
@@ -60,7 +60,7 @@ static Value buildUpsample(Call &call) {
     result.push_back(size * factor);
   if (!call.checkSize(result, x.type().getElementType()))
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   return call.make(dl::formulas::upsampleNearest(b, x.value, factor), x.batch, {&x});
 }
 
@@ -73,7 +73,7 @@ static Value buildPixelShuffle(Call &call) {
   if (shape[1] % (r * r) != 0)
     return call.fail("factor", llvm::Twine(r * r) + " pixels a square do not divide the " +
                                    llvm::Twine(shape[1]) + " channels of " + describe(x.type()));
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   return call.make(dl::formulas::pixelShuffle(b, x.value, r), x.batch, {&x});
 }
 

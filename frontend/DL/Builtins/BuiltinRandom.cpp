@@ -24,7 +24,7 @@ static int32_t streamOf(Call &call) {
 /// A tensor of draws, of which those along `batch` belong to samples.
 static mlir::Value draw(Call &call, dl::RandomKind kind, llvm::ArrayRef<int64_t> shape,
                         BatchAxis batch) {
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   std::optional<dl::formulas::DrawnSamples> samples;
   if (batch.exists())
     samples = {batch.axis, call.entry().samples(), batch.outer, batch.inner};
@@ -48,7 +48,7 @@ static std::optional<Tensor> drawShape(Call &call, dl::RandomKind kind) {
 static Value affine(Call &call, std::optional<Tensor> draws, double factor, double shift) {
   if (!draws)
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   draws->value = b.shift(b.scale(draws->value, factor), shift);
   return *draws;
 }
@@ -75,14 +75,14 @@ static Value buildBernoulli(Call &call) {
   std::optional<Tensor> draws = drawShape(call, dl::RandomKind::Uniform);
   if (!draws)
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   draws->value = dl::formulas::bernoulli(b, draws->value, p);
   return *draws;
 }
 
 mlir::Value drawKept(Call &call, llvm::ArrayRef<int64_t> shape, BatchAxis batch, double rate) {
   mlir::Value draws = draw(call, dl::RandomKind::Uniform, shape, batch);
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   return dl::formulas::keptBy(b, draws, rate);
 }
 
@@ -92,7 +92,7 @@ Tensor applyDropout(Call &call, const Tensor &x, double rate) {
   if (!call.entry().isTraining() || rate == 0)
     return x;
   mlir::Value kept = drawKept(call, x.shape(), x.batch, rate);
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   return call.makeLike(dl::formulas::dropout(b, x.value, kept, rate), x);
 }
 

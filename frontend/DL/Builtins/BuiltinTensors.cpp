@@ -1,5 +1,6 @@
 // Reductions, pooling, shapes, products, and tensors made from nothing.
 #include "dialects/DL/Facts/WindowIndex.h"
+#include "dialects/DL/Formulas/Elementwise.h"
 #include "dialects/DL/Formulas/Pixels.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
@@ -62,9 +63,9 @@ static bool checkPoolInput(Call &call, const Tensor &x) {
 
 /// The maximum over a window of more elements than the gradient can tell apart, axis by axis from
 /// the last: of equal ones the first in the window remains the one that it flows to.
-static mlir::Value maximumByAxes(EntryBuilder &entry, mlir::Location loc, mlir::Value x,
-                                 const Window &window, llvm::ArrayRef<int64_t> sizes) {
-  llvm::SmallVector<int64_t> shape(cast<mlir::RankedTensorType>(x.getType()).getShape());
+static mlir::Value maximumByAxes(dl::TensorBuilder b, mlir::Value x, const Window &window,
+                                 llvm::ArrayRef<int64_t> sizes) {
+  llvm::SmallVector<int64_t> shape(b.typeOf(x).getShape());
   for (size_t i = window.kernel.size(); i-- > 0;) {
     Window one = window;
     for (size_t other = 0; other < window.kernel.size(); ++other)
@@ -73,8 +74,8 @@ static mlir::Value maximumByAxes(EntryBuilder &entry, mlir::Location loc, mlir::
         one.padding[2 * other] = one.padding[2 * other + 1] = 0;
       }
     shape[2 + i] = sizes[i];
-    x = dl::MaxPoolOp::create(entry.builder, loc, entry.withShape(x, shape), /*index=*/mlir::Type(),
-                              x, one.kernel, one.strides, one.padding, one.dilations)
+    x = dl::MaxPoolOp::create(b.builder, b.loc, b.typeOf(x).clone(shape), /*index=*/mlir::Type(), x,
+                              one.kernel, one.strides, one.padding, one.dilations)
             .getY();
   }
   return x;
@@ -93,13 +94,13 @@ template <Pool kind> static Value buildPool(Call &call) {
   llvm::SmallVector<int64_t> shape(x.shape().take_front(2));
   llvm::append_range(shape, outputSizes(x, window, call.flag("ceil_mode")));
   EntryBuilder &entry = call.entry();
-  auto type = entry.withShape(x.value, shape);
+  auto type = x.type().clone(shape);
   if (!call.checkSize(shape, type.getElementType()) ||
       !checkWindowsMeetInput(call, x, window, llvm::ArrayRef(shape).drop_front(2)))
     return Poison{};
   mlir::Value y;
   if (kind == Pool::Max && llvm::product_of(window.kernel) > dl::mostIndexed)
-    y = maximumByAxes(entry, call.location(), x.value, window, llvm::ArrayRef(shape).drop_front(2));
+    y = maximumByAxes(at(call), x.value, window, llvm::ArrayRef(shape).drop_front(2));
   else if constexpr (kind == Pool::Max)
     y = dl::MaxPoolOp::create(entry.builder, call.location(), type, /*index=*/mlir::Type(), x.value,
                               window.kernel, window.strides, window.padding, window.dilations)
@@ -131,7 +132,7 @@ template <Pool kind> static Value buildAdaptivePool(Call &call) {
   llvm::append_range(shape, sizes);
   if (!call.checkSize(shape, x.type().getElementType()))
     return Poison{};
-  dl::TensorBuilder b{call.entry().builder, call.location()};
+  dl::TensorBuilder b = at(call);
   mlir::Value y = x.value;
   if (!divides || (kind == Pool::Max && llvm::product_of(kernel) > dl::mostIndexed)) {
     for (auto [i, size] : llvm::enumerate(sizes))
@@ -240,8 +241,8 @@ static Value buildTranspose(Call &call) {
       batch.axis = i;
   }
   EntryBuilder &entry = call.entry();
-  mlir::Value y = dl::TransposeOp::create(entry.builder, call.location(),
-                                          entry.withShape(x.value, shape), x.value, order);
+  mlir::Value y = dl::TransposeOp::create(entry.builder, call.location(), x.type().clone(shape),
+                                          x.value, order);
   return call.make(y, batch, {&x});
 }
 
@@ -260,7 +261,8 @@ static Value buildBroadcast(Call &call) {
     batch.axis += offset;
   if (!fits || (batch.exists() && shape[batch.axis] != x.shape()[x.batch.axis]))
     return call.fail("shape", describe(x.type()) + " cannot be repeated to " + joinSizes(shape));
-  return call.make(call.entry().expandTo(call.location(), x.value, shape), batch, {&x});
+  dl::TensorBuilder b = at(call);
+  return call.make(dl::formulas::expandTo(b, x.value, shape), batch, {&x});
 }
 
 static Value buildMatmul(Call &call) {
@@ -278,9 +280,7 @@ static Value makeSplat(Call &call, double value) {
   mlir::Type element = mlir::Float32Type::get(&call.evaluator.program.context);
   if (!readShape(call, /*mayBeOpen=*/false, shape) || !call.checkSize(shape, element))
     return Poison{};
-  return call.make(
-      call.entry().splat(call.location(), mlir::RankedTensorType::get(shape, element), value), {},
-      {});
+  return call.make(at(call).splat(mlir::RankedTensorType::get(shape, element), value), {}, {});
 }
 static Value buildZeros(Call &call) { return makeSplat(call, 0); }
 static Value buildOnes(Call &call) { return makeSplat(call, 1); }

@@ -79,7 +79,7 @@ Value Evaluator::callBlock(const Block &block, Module &module, SourceRange name,
   Frame own(module, scope, block, callFrames.back(), frame);
   own.attributes = attributes;
   llvm::SaveAndRestore guard(frame, &own);
-  std::optional<DType> unmarked;
+  mlir::Type unmarked;
   llvm::SaveAndRestore mark(entry ? entry->marker.precision : unmarked, attributes.precision);
   for (auto [param, slot] : llvm::zip(block.params, slots)) {
     if (!slot.range.isValid())

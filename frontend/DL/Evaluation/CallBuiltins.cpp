@@ -291,7 +291,7 @@ Value Evaluator::callBuiltin(const Builtin &builtin, SourceRange name,
     call.setPath(layer->path, {});
   else if (!ownName.path.empty())
     call.setPath(names().join(ownName.path), ownName.range);
-  std::optional<DType> unmarked;
+  mlir::Type unmarked;
   llvm::SaveAndRestore guard(entry ? entry->marker.precision : unmarked, attributes.precision);
   Value result = builtin.build(call);
   bool givesSeveral = builtin.category == Category::Layer || builtin.category == Category::Function;

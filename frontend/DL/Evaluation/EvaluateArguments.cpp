@@ -175,7 +175,7 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
   assert(word == "precision" && "all other words are above");
   const DType *dtype = value.getIf<DType>();
   if (dtype && isPrecision(*dtype)) {
-    attributes.precision = *dtype;
+    attributes.precision = elementType(*dtype, &program.context);
     return true;
   }
   const std::string *quoted = value.getIf<std::string>();

@@ -419,10 +419,9 @@ static Value pickElements(Evaluator &evaluator, const Tensor &x,
   Site site(evaluator, range, "slice", "'[ ]'");
   if (!site.checkNotBatch(x, picked, range, x.batch.axis ? "" : "the batch stays whole: x[:, 0]"))
     return Poison{};
-  EntryBuilder &entry = site.entry();
-  mlir::Value y =
-      dl::SliceOp::create(entry.builder, site.location(), x.value, starts, sizes, steps);
-  return site.make(entry.reshape(site.location(), y, kept), batch, {&x});
+  dl::TensorBuilder b = at(site);
+  mlir::Value y = dl::SliceOp::create(b.builder, b.loc, x.value, starts, sizes, steps);
+  return site.make(b.reshape(y, x.type().clone(kept)), batch, {&x});
 }
 
 Value Evaluator::applyIndex(const Value &base, llvm::ArrayRef<Subscript> subscripts,

@@ -346,7 +346,7 @@ std::optional<Tensor> Evaluator::parameter(llvm::StringRef key, mlir::RankedTens
   if (role == program::Role::Parameter)
     for (const auto &[pattern, precision] : program.precisionPatterns)
       if (matchesPattern(pattern, key))
-        entry->marker.ofWeights[tensor.value] = precision;
+        entry->marker.ofWeights[tensor.value] = elementType(precision, &program.context);
   tensor.origin = makeOrigin(range, "the weight '" + key.str() + "'", tensor);
   return tensor;
 }

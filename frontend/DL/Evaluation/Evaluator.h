@@ -9,7 +9,6 @@
 #define DLC_FRONTEND_DL_EVALUATION_EVALUATOR_H
 
 #include "frontend/DL/Builtins/Builtins.h"
-#include "frontend/DL/Evaluation/EntryBuilder.h"
 #include "frontend/DL/Evaluation/Program.h"
 
 #include "llvm/Support/SaveAndRestore.h"
@@ -57,7 +56,7 @@ struct LayerAttributes {
   /// Of convolutions: for all directions, and for one of the backward ones alone.
   std::optional<dl::ConvolutionAlgorithm> algorithm, backwardDataAlgorithm, backwardFilterAlgorithm;
   std::optional<int64_t> workspace; ///< bytes
-  std::optional<DType> precision;   ///< what ops compute in; none: as the section says
+  mlir::Type precision;             ///< what ops compute in; null: as the section says
 
   /// Null if nothing is wished. `transposed`: of a convolution that runs the other way round, whose
   /// forward pass is the gradient of another one's image.

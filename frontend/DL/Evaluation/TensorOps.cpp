@@ -1,5 +1,6 @@
 // See TensorOps.h.
 #include "frontend/DL/Evaluation/TensorOps.h"
+#include "dialects/DL/Formulas/Elementwise.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 
@@ -112,10 +113,9 @@ static std::optional<Tensor> numberTensor(Site &site, const Operand &number, con
     site.error(describe(number.value) + " does not fit in " + spelling(other.dtype()));
     return std::nullopt;
   }
-  double value = number.value.number();
   auto type = mlir::RankedTensorType::get({}, other.type().getElementType());
   Tensor result;
-  result.value = site.entry().splat(site.location(), type, value);
+  result.value = at(site).splat(type, number.value.number());
   return result;
 }
 
@@ -233,7 +233,8 @@ bool broadcastBoth(Site &site, Tensor &left, Tensor &right, BatchAxis &batch) {
     // Something repeated is no longer a plain sum over the batch.
     operand->hasData |= operand->terms != nullptr;
     operand->terms = nullptr;
-    operand->value = site.entry().expandTo(site.location(), operand->value, *shape);
+    dl::TensorBuilder b = at(site);
+    operand->value = dl::formulas::expandTo(b, operand->value, *shape);
   }
   return true;
 }
@@ -241,48 +242,35 @@ bool broadcastBoth(Site &site, Tensor &left, Tensor &right, BatchAxis &batch) {
 // --------------------------------------------------------------------------------------- operators
 
 /// How the tensor adds up over batches, if it does: its terms, or itself if no data is in it.
-static std::optional<Terms> termsOf(const Tensor &x) {
+static std::optional<MetricTerms> termsOf(const Tensor &x) {
   if (x.terms && x.finish == program::Finish::None)
     return *x.terms;
   if (x.hasData)
     return std::nullopt;
-  return Terms{{x.value, 1, false}};
+  return MetricTerms{{x.value, 1, false}};
 }
 
-static std::shared_ptr<const Terms> scaled(const std::optional<Terms> &terms, double factor) {
-  if (!terms)
-    return nullptr;
-  Terms result = *terms;
-  for (Term &term : result)
-    term.coefficient *= factor;
-  return std::make_shared<const Terms>(std::move(result));
+static std::shared_ptr<const MetricTerms> scaledTerms(const Tensor &x, double factor) {
+  auto terms = termsOf(x);
+  return terms ? std::make_shared<const MetricTerms>(dl::scaled(std::move(*terms), factor))
+               : nullptr;
 }
 
-/// left + factor * right. Equal sums become one term: adding a loss to itself must not double them.
-static std::shared_ptr<const Terms> addedTerms(Site &site, const Tensor &left, const Tensor &right,
-                                               double factor) {
+/// left + factor * right
+static std::shared_ptr<const MetricTerms> addedTerms(Site &site, const Tensor &left,
+                                                     const Tensor &right, double factor) {
   auto first = termsOf(left), second = termsOf(right);
   if (!first || !second)
     return nullptr;
-  llvm::DenseMap<mlir::Value, size_t> places;
-  for (auto [i, term] : llvm::enumerate(*first))
-    places[term.sum] = i;
-  for (Term term : *second) {
-    term.coefficient *= factor;
-    auto [place, isNew] = places.try_emplace(term.sum, first->size());
-    if (isNew)
-      first->push_back(term);
-    else
-      (*first)[place->second].coefficient += term.coefficient;
-  }
-  if (!site.evaluator.spend(first->size(), site.range))
+  MetricTerms sum = dl::added(std::move(*first), *second, factor);
+  if (!site.evaluator.spend(sum.size(), site.range))
     return nullptr;
-  return std::make_shared<const Terms>(std::move(*first));
+  return std::make_shared<const MetricTerms>(std::move(sum));
 }
 
-static std::shared_ptr<const Terms> arithmeticTerms(Site &site, Arithmetic kind, const Operand &a,
-                                                    const Operand &b, const Tensor &left,
-                                                    const Tensor &right) {
+static std::shared_ptr<const MetricTerms> arithmeticTerms(Site &site, Arithmetic kind,
+                                                          const Operand &a, const Operand &b,
+                                                          const Tensor &left, const Tensor &right) {
   switch (kind) {
   case Arithmetic::Add:
     return addedTerms(site, left, right, 1);
@@ -290,13 +278,32 @@ static std::shared_ptr<const Terms> arithmeticTerms(Site &site, Arithmetic kind,
     return addedTerms(site, left, right, -1);
   case Arithmetic::Multiply:
     if (a.value.isNumber())
-      return scaled(termsOf(right), a.value.number());
-    return b.value.isNumber() ? scaled(termsOf(left), b.value.number()) : nullptr;
+      return scaledTerms(right, a.value.number());
+    return b.value.isNumber() ? scaledTerms(left, b.value.number()) : nullptr;
   case Arithmetic::Divide:
-    return b.value.isNumber() ? scaled(termsOf(left), 1 / b.value.number()) : nullptr;
+    return b.value.isNumber() ? scaledTerms(left, 1 / b.value.number()) : nullptr;
   default:
     return nullptr;
   }
+}
+
+static mlir::Value arithmetic(dl::TensorBuilder b, Arithmetic kind, mlir::Value left,
+                              mlir::Value right) {
+  switch (kind) {
+  case Arithmetic::Add:
+    return b.add(left, right);
+  case Arithmetic::Subtract:
+    return b.subtract(left, right);
+  case Arithmetic::Multiply:
+    return b.multiply(left, right);
+  case Arithmetic::Divide:
+    return b.divide(left, right);
+  case Arithmetic::Maximum:
+    return b.maximum(left, right);
+  case Arithmetic::Minimum:
+    return dl::MinimumOp::create(b.builder, b.loc, left, right);
+  }
+  llvm_unreachable("all kinds are listed");
 }
 
 Value applyArithmetic(Site &site, Arithmetic kind, const Operand &a, const Operand &b) {
@@ -313,7 +320,7 @@ Value applyArithmetic(Site &site, Arithmetic kind, const Operand &a, const Opera
     site.evaluator.error(b.range, "division by zero");
     return Poison{};
   }
-  mlir::Value value = site.entry().arithmetic(site.location(), kind, left.value, right.value);
+  mlir::Value value = arithmetic(at(site), kind, left.value, right.value);
   Tensor result = site.make(value, batch, {&left, &right});
   bool likeLeft = a.value.isTensor() && a.value.as<Tensor>().shape() == result.shape();
   if (const Origin *origin = likeLeft ? left.origin : right.origin)
@@ -346,7 +353,7 @@ Value applyNegate(Site &site, const Tensor &x) {
   Tensor result = site.makeLike(
       dl::NegateOp::create(site.entry().builder, site.location(), x.value.getType(), x.value), x);
   if (x.terms)
-    result.terms = scaled(termsOf(x), -1);
+    result.terms = scaledTerms(x, -1);
   return result;
 }
 
@@ -368,13 +375,14 @@ static bool matmulBatches(Site &site, Tensor &a, Tensor &b) {
       joined = joined == 1 ? size : joined;
     }
   }
+  dl::TensorBuilder builder = at(site);
   for (Tensor *t : {&a, &b}) {
     llvm::SmallVector<int64_t> shape(lead);
     shape.append(t->shape().end() - 2, t->shape().end());
     t->batch = shifted(*t, rank);
     if (!site.checkSize(shape, t->type().getElementType()))
       return false;
-    t->value = site.entry().expandTo(site.location(), t->value, shape);
+    t->value = dl::formulas::expandTo(builder, t->value, shape);
   }
   return true;
 }
@@ -414,10 +422,9 @@ Value applyMatmul(Site &site, const Operand &a, const Operand &b) {
   }
   if (!site.checkSize(shape, left.type().getElementType()))
     return Poison{};
-  mlir::Value value =
-      dl::MatmulOp::create(site.entry().builder, site.location(),
-                           site.entry().withShape(left.value, shape), left.value, right.value,
-                           /*transpose_a=*/false, /*transpose_b=*/false);
+  mlir::Value value = dl::MatmulOp::create(site.entry().builder, site.location(),
+                                           left.type().clone(shape), left.value, right.value,
+                                           /*transpose_a=*/false, /*transpose_b=*/false);
   return site.make(value, batch, {&left, &right});
 }
 
@@ -447,42 +454,24 @@ static dl::ReduceKind opKind(Reduction kind) {
                                   : dl::ReduceKind::Sum;
 }
 
-/// sum / count, where count is that of the valid elements if the batch was reduced.
-static mlir::Value divideByCount(Site &site, mlir::Value sum, int64_t count, bool overBatch) {
-  EntryBuilder &entry = site.entry();
-  auto type = llvm::cast<mlir::RankedTensorType>(sum.getType());
-  if (!overBatch || !entry.hasPadding())
-    return entry.arithmetic(site.location(), Arithmetic::Divide, sum,
-                            entry.splat(site.location(), type, count));
-  mlir::Value valid = entry.validCount();
-  auto scalar = mlir::RankedTensorType::get({}, type.getElementType());
-  if (valid.getType() != scalar)
-    valid = dl::CastOp::create(entry.builder, site.location(), scalar, valid);
-  int64_t each = count / entry.samples();
-  mlir::Value total = entry.arithmetic(site.location(), Arithmetic::Multiply, valid,
-                                       entry.splat(site.location(), scalar, each));
-  return entry.arithmetic(site.location(), Arithmetic::Divide, sum,
-                          entry.expandTo(site.location(), total, type.getShape()));
-}
-
-static std::shared_ptr<const Terms> reducedTerms(Site &site, Reduction kind, const Tensor &x,
-                                                 llvm::ArrayRef<int64_t> axes, mlir::Value sum,
-                                                 int64_t count, bool overBatch) {
+static std::shared_ptr<const MetricTerms> reducedTerms(Site &site, Reduction kind, const Tensor &x,
+                                                       llvm::ArrayRef<int64_t> axes,
+                                                       mlir::Value sum, int64_t count,
+                                                       bool overBatch) {
   bool isMean = kind == Reduction::Mean;
   if (kind != Reduction::Sum && !isMean)
     return nullptr;
-  if (overBatch) {
-    double samples = site.entry().samples();
-    return std::make_shared<const Terms>(Terms{{sum, isMean ? samples / count : samples, true}});
-  }
+  if (overBatch)
+    return std::make_shared<const MetricTerms>(
+        MetricTerms{site.entry().meanOfBatch(sum, isMean ? count : 1)});
   if (!x.terms || x.finish != program::Finish::None)
     return nullptr;
-  Terms result;
-  for (const Term &term : *x.terms)
-    result.push_back({site.entry().reduce(site.location(), dl::ReduceKind::Sum, term.sum, axes),
+  MetricTerms result;
+  for (const MetricTerm &term : *x.terms)
+    result.push_back({at(site).reduce(dl::ReduceKind::Sum, term.sum, axes),
                       isMean ? term.coefficient / count : term.coefficient, term.perSample,
                       term.count});
-  return std::make_shared<const Terms>(std::move(result));
+  return std::make_shared<const MetricTerms>(std::move(result));
 }
 
 Value applyReduce(Site &site, Reduction kind, const Tensor &x, llvm::ArrayRef<int64_t> axes,
@@ -513,11 +502,13 @@ Value applyReduce(Site &site, Reduction kind, const Tensor &x, llvm::ArrayRef<in
   mlir::Value source = overBatch ? site.entry().maskPadding(site.location(), x.value, x.batch,
                                                             neutral(kind, x.dtype()))
                                  : x.value;
-  mlir::Value reduced = site.entry().reduce(site.location(), opKind(kind), source, axes);
-  mlir::Value value =
-      kind == Reduction::Mean ? divideByCount(site, reduced, count, overBatch) : reduced;
+  dl::TensorBuilder b = at(site);
+  mlir::Value reduced = b.reduce(opKind(kind), source, axes), value = reduced;
+  if (kind == Reduction::Mean)
+    value = overBatch ? site.entry().divideByValid(b.loc, reduced, count)
+                      : b.divide(reduced, b.splatLike(reduced, double(count)));
   if (keep)
-    value = site.entry().reshape(site.location(), value, kept);
+    value = b.reshape(value, x.type().clone(kept));
   Tensor result = site.make(value, batch, {&x});
   if (!keep && x.hasData)
     result.terms = reducedTerms(site, kind, x, axes, reduced, count, overBatch);
@@ -570,7 +561,7 @@ Value applyReshape(Site &site, const Tensor &x, llvm::ArrayRef<int64_t> shape) {
     // No element tells where its sample lies now, but an axis that stays does.
     batch = x.batch;
   }
-  Tensor result = site.make(site.entry().reshape(site.location(), x.value, shape), batch, {&x});
+  Tensor result = site.make(at(site).reshape(x.value, x.type().clone(shape)), batch, {&x});
   if (result.shape() == x.shape())
     result.origin = x.origin;
   return result;

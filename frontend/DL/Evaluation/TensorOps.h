@@ -6,6 +6,7 @@
 #ifndef DLC_FRONTEND_DL_EVALUATION_TENSOROPS_H
 #define DLC_FRONTEND_DL_EVALUATION_TENSOROPS_H
 
+#include "dialects/DL/Builders/TensorBuilder.h"
 #include "frontend/DL/Evaluation/Evaluator.h"
 
 namespace dlc::frontend {
@@ -42,6 +43,9 @@ protected:
   bool hasPath = false;
 };
 
+/// What builds the ops of the operation.
+inline dl::TensorBuilder at(Site &site) { return {site.entry().builder, site.location()}; }
+
 /// An operand with its place.
 struct Operand {
   Value value;
@@ -53,6 +57,8 @@ bool matchOperands(Site &site, const Operand &a, const Operand &b, Tensor &left,
                    BatchAxis &batch);
 /// Broadcasts both to one shape; false after an error.
 bool broadcastBoth(Site &site, Tensor &left, Tensor &right, BatchAxis &batch);
+
+enum class Arithmetic : uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum };
 Value applyArithmetic(Site &site, Arithmetic kind, const Operand &a, const Operand &b);
 Value applyCompare(Site &site, dl::Predicate predicate, const Operand &a, const Operand &b);
 Value applyMatmul(Site &site, const Operand &a, const Operand &b);

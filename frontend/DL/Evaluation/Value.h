@@ -12,13 +12,18 @@
 
 #include "frontend/DL/Syntax/AST.h"
 
-#include "dialects/DL/DL.h"
+#include "dialects/DL/Builders/EntryBuilder.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 
 #include <variant>
 
 namespace dlc::frontend {
+
+using dl::BatchAxis;
+using dl::EntryBuilder;
+using dl::MetricTerm;
+using dl::MetricTerms;
 
 struct Builtin;
 struct Module;
@@ -61,32 +66,6 @@ struct Origin {
   const CallFrame *frame = nullptr;
 };
 
-/// The samples of the batch along one axis: index = (o * N + sample) * inner + i, o in [0, outer),
-/// i in [0, inner). A reshape may merge the batch with its neighbours; outer and inner keep track
-/// of it.
-struct BatchAxis {
-  int axis = -1;
-  int64_t outer = 1;
-  int64_t inner = 1;
-
-  bool exists() const { return axis >= 0; }
-  /// The axis is the batch and nothing else.
-  bool isPlain() const { return exists() && outer == 1 && inner == 1; }
-  bool operator==(const BatchAxis &) const = default;
-};
-
-/// coefficient * sum / count; count is a value of its own, the number of valid samples, or 1 if the
-/// term does not depend on the data.
-struct Term {
-  mlir::Value sum;
-  double coefficient = 1;
-  bool perSample = false;
-  /// f32[] or f64[], added up over batches and ranks as the sum is; null for the number of samples
-  /// or 1.
-  mlir::Value count = {};
-};
-using Terms = std::vector<Term>;
-
 struct Tensor {
   mlir::Value value;
   BatchAxis batch;
@@ -94,7 +73,7 @@ struct Tensor {
   bool hasData = false;
   /// Set if the tensor is a sum of multiples of batch reductions, so that it adds up over batches
   /// and ranks.
-  std::shared_ptr<const Terms> terms;
+  std::shared_ptr<const MetricTerms> terms;
   /// What is applied to the sum of the terms; only `None` adds up further.
   program::Finish finish = program::Finish::None;
   const Origin *origin = nullptr;

@@ -57,7 +57,8 @@ void SectionCompiler::compileInfer(const Section *section, llvm::ArrayRef<ModelU
                        places.location(entryName, range));
     SectionRun run(program, main, entry, bound, uses, section);
     run.run();
-    entry.setPrecision(inferPrecision(program, section, run, precision));
+    entry.setPrecision(
+        elementType(inferPrecision(program, section, run, precision), &program.context));
     run.addResults();
     entry.finish();
     if (program.engine.hasErrors())

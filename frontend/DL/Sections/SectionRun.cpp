@@ -69,6 +69,11 @@ void SectionRun::runStep() {
   }
 }
 
+bool SectionRun::hasLoss() const {
+  return llvm::any_of(
+      metrics, [](const Metric &metric) { return metric.kind == program::MetricKind::Loss; });
+}
+
 const BindingStatement *SectionRun::lossBinding() const {
   const BindingStatement *own = step ? findBinding(step->body, "loss") : nullptr;
   return own ? own : findBinding(section->body, "loss");
@@ -218,9 +223,6 @@ void SectionRun::readLoss() {
   const BindingStatement *node = lossBinding();
   if (bound && node)
     addMetric("loss", program::MetricKind::Loss, bound->value, *node->value);
-  for (const Metric &metric : metrics)
-    if (metric.kind == program::MetricKind::Loss)
-      lossTensor = &metric.value;
 }
 
 // -------------------------------------------------------------------------------- loss and metrics
@@ -270,7 +272,7 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
   metrics.push_back({name.str(), kind, *tensor});
   Tensor &kept = metrics.back().value;
   if (!kept.hasData)
-    kept.terms = std::make_shared<const Terms>(Terms{{kept.value, 1, false}});
+    kept.terms = std::make_shared<const MetricTerms>(MetricTerms{{kept.value, 1, false}});
   if (kept.terms && (!isLoss || kept.finish == program::Finish::None))
     return;
   const program::Finish finish = kept.finish;
@@ -295,54 +297,13 @@ void SectionRun::addMetric(llvm::StringRef name, program::MetricKind kind, const
                  : "compute it per sample and take the mean last: mean(max(x, axes=1))");
 }
 
-std::string SectionRun::addTerm(const Metric &metric, size_t index, mlir::Value sum) {
-  std::string name = metric.name + ".sum" + (index ? std::to_string(index + 1) : "");
-  entry.addOutput(sum, name, program::ValueKind::Accumulator);
-  return name;
-}
-
-/// Each count is one accumulator, however many terms are divided by it.
-std::string SectionRun::addCount(mlir::Value count, llvm::StringRef word) {
-  std::string &name = counts[count];
-  if (name.empty()) {
-    unsigned number = ++countWords[word];
-    name = word.str() + ".count" + (number > 1 ? std::to_string(number) : "");
-    entry.addOutput(count, name, program::ValueKind::Accumulator);
-  }
-  return name;
-}
-
-program::MetricAttr SectionRun::describeMetric(const Metric &metric) {
-  mlir::Builder builder(&evaluator.program.context);
-  llvm::SmallVector<program::TermAttr> terms;
-  for (auto [i, term] : llvm::enumerate(*metric.value.terms)) {
-    bool ofSamples = term.perSample && entry.hasPadding();
-    mlir::Value count = ofSamples ? entry.validCount() : term.count;
-    double constant = count ? 0 : term.perSample ? double(entry.samples()) : 1;
-    mlir::StringAttr sum = builder.getStringAttr(addTerm(metric, i, term.sum));
-    terms.push_back(program::TermAttr::get(
-        builder.getContext(), sum,
-        count ? builder.getStringAttr(addCount(count, ofSamples ? "samples" : "weights"))
-              : mlir::StringAttr(),
-        builder.getF64FloatAttr(constant), builder.getF64FloatAttr(term.coefficient)));
-  }
-  return program::MetricAttr::get(builder.getContext(), builder.getStringAttr(metric.name),
-                                  metric.kind, metric.value.finish, terms);
-}
-
-void SectionRun::addAccumulators() {
-  // The loss is shown first, wherever it stands.
-  auto loss = llvm::find_if(
-      metrics, [](const Metric &metric) { return metric.kind == program::MetricKind::Loss; });
-  if (loss != metrics.end())
-    std::rotate(metrics.begin(), loss, std::next(loss));
-  llvm::SmallVector<mlir::Attribute> described;
-  for (const Metric &metric : metrics) {
+void SectionRun::addMetrics(dl::TrainingBuilder &training) {
+  for (const Metric &metric : metrics)
     if (metric.kind == program::MetricKind::Loss)
-      lossTensor = &metric.value;
-    described.push_back(describeMetric(metric));
-  }
-  entry.entry().setMetricsAttr(entry.builder.getArrayAttr(described));
+      training.setLoss(*metric.value.terms, metric.value.value);
+  for (const Metric &metric : metrics)
+    if (metric.kind == program::MetricKind::Metric)
+      training.addMetric(metric.name, *metric.value.terms, metric.value.finish);
 }
 
 // ----------------------------------------------------------------------------------------- results

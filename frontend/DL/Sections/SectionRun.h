@@ -2,6 +2,7 @@
 #ifndef DLC_FRONTEND_DL_SECTIONS_SECTIONRUN_H
 #define DLC_FRONTEND_DL_SECTIONS_SECTIONRUN_H
 
+#include "dialects/DL/Builders/TrainingBuilder.h"
 #include "frontend/DL/Sections/Sections.h"
 
 namespace dlc::frontend {
@@ -17,8 +18,8 @@ public:
 
   /// Declares inputs and evaluates everything. Errors are reported; go on only if there are none.
   void run();
-  /// Adds sums and counts of the loss and the metrics as outputs, and describes them in the entry.
-  void addAccumulators();
+  /// Gives the loss and the metrics to what builds the entry's training.
+  void addMetrics(dl::TrainingBuilder &training);
   /// What the model returns, if the section calls it by itself: an output of every entry, so that a
   /// training step can be looked into and an evaluation keeps its predictions.
   void addModelResults();
@@ -26,8 +27,8 @@ public:
   void addResults();
 
   const Bound *lookup(llvm::StringRef name) const { return evaluator.lookupLocal(name); }
-  /// The loss as a scalar with terms; null after an error or where there is none.
-  const Tensor *loss() const { return lossTensor; }
+  /// Whether there is a loss without an error.
+  bool hasLoss() const;
 
   /// Where the loss is bound: in the step, else in the section; null if nowhere.
   const ast::BindingStatement *lossBinding() const;
@@ -55,9 +56,6 @@ private:
   void addMetric(const ast::MetricStatement &node);
   void addMetric(llvm::StringRef name, program::MetricKind kind, const Value &value,
                  const ast::Expr &expr);
-  program::MetricAttr describeMetric(const Metric &metric);
-  std::string addTerm(const Metric &metric, size_t index, mlir::Value sum);
-  std::string addCount(mlir::Value count, llvm::StringRef word);
   void addNamedResults(llvm::ArrayRef<Value> values, const ast::Results &declared,
                        SourceRange range);
   void addResult(llvm::StringRef name, const Value &value, SourceRange range);
@@ -73,10 +71,6 @@ private:
   std::optional<Value> returned;
   const ast::ReturnStatement *returnNode = nullptr;
   std::vector<Metric> metrics;
-  const Tensor *lossTensor = nullptr;
-  /// The accumulators of counts, and how many have a word in front.
-  llvm::DenseMap<mlir::Value, std::string> counts;
-  llvm::StringMap<unsigned> countWords;
   NameScope names, stepNames;
   Frame frame;
 };

@@ -1,31 +1,13 @@
 // The entries of a train section: its steps, or the one step that it is, and its evaluation.
-#include "dialects/DL/Formulas/Losses.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
-#include "dialects/DL/Ops/DLVariableOps.h"
-#include "dialects/Program/ProgramOps.h"
 #include "frontend/DL/Builtins/BuiltinOptimizers.h"
 #include "frontend/DL/Sections/SectionRun.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "llvm/ADT/SetVector.h"
 #include <limits>
 
 namespace dlc::frontend {
 
 using namespace ast;
-
-/// The parameters that the loss depends on: those whose reads are in its backward slice.
-static llvm::StringMap<bool> readsBehind(mlir::Value loss) {
-  llvm::SetVector<mlir::Operation *> slice;
-  mlir::BackwardSliceOptions options;
-  options.inclusive = true;
-  (void)mlir::getBackwardSlice(loss, &slice, options);
-  llvm::StringMap<bool> keys;
-  for (mlir::Operation *op : slice)
-    if (auto read = llvm::dyn_cast<dl::ReadOp>(op))
-      keys[read.getVariable()] = true;
-  return keys;
-}
 
 /// The optimizer of a run, as data; null after an error.
 static const PlanValue *readOptimizer(Program &program, SectionRun &run, const Section &section,
@@ -77,30 +59,9 @@ static std::vector<Variable *> readTargets(SectionRun &run, llvm::ArrayRef<Model
   return members;
 }
 
-/// How many batches' gradients an update averages.
-static int64_t accumulatedBatches(SectionRun &run) {
-  const Bound *accumulate = run.lookup("accumulate");
-  return accumulate && accumulate->value.isInteger() ? accumulate->value.integer() : 1;
-}
-
-/// The factor on the learning rate where the samples of an update are not `reference_batch`; 1
-/// without one.
-static double rateFactor(SectionRun &run, const EntryBuilder &entry) {
-  const Bound *reference = run.lookup("reference_batch");
-  return reference && reference->value.isInteger()
-             ? double(entry.samples()) * double(accumulatedBatches(run)) /
-                   double(reference->value.integer())
-             : 1;
-}
-
-/// Null for none.
-static dl::ClipAttr clipAttribute(mlir::MLIRContext *context, const Value &value) {
-  const Plan *plan = value.getIf<Plan>();
-  if (!plan)
-    return {};
-  auto kind = dl::symbolizeClipKind((*plan)->maker->name);
-  return dl::ClipAttr::get(context, *kind,
-                           mlir::Builder(context).getF64FloatAttr((*plan)->number("limit")));
+static void setClip(dl::TrainingBuilder &training, const Value &value) {
+  if (const Plan *plan = value.getIf<Plan>())
+    training.setClip(*dl::symbolizeClipKind((*plan)->maker->name), (*plan)->number("limit"));
 }
 
 /// "lr x 10, decay x 0", of what is not 1.
@@ -117,36 +78,34 @@ static std::string describeTraining(const UpdateSettings &settings) {
   return described;
 }
 
-/// Sets `updates` of a train entry: those of its targets that the loss depends on.
-static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &optimizer,
+/// What a step updates: those of its targets that the loss depends on.
+static void addUpdates(SectionRun &run, dl::TrainingBuilder &training, const PlanValue &optimizer,
                        llvm::ArrayRef<Variable *> targets, const StepStatement *step) {
   Program &program = run.evaluator.program;
-  mlir::MLIRContext *context = &program.context;
-  mlir::Builder builder(context);
-  llvm::StringMap<bool> read = readsBehind(run.loss()->value);
-  for (const auto &variable : program.variables)
-    variable->isInALoss |= read.contains(variable->key);
-  llvm::SmallVector<mlir::Attribute> updates;
-  bool moves = false;
-  double factor = rateFactor(run, entry);
+  bool updates = false, moves = false;
   for (const auto &variable : program.variables) {
-    const UpdateSettings &settings = variable->settings;
-    if (variable->role != program::Role::Parameter || settings.frozen ||
-        !read.contains(variable->key) || !llvm::is_contained(targets, variable.get()))
+    variable->isInALoss |= training.variablesOfLoss().contains(variable->key);
+    if (variable->role != program::Role::Parameter || !llvm::is_contained(targets, variable.get()))
       continue;
-    variable->isTrained = true;
+    const UpdateSettings &settings = variable->settings;
+    const PlanValue &plan = settings.optimizer ? *settings.optimizer : optimizer;
+    if (training
+            .addGroup({{variable->key},
+                       optimizerAttribute(&program.context, plan),
+                       settings.lrMult,
+                       settings.decayMult,
+                       settings.frozen})
+            .empty())
+      continue;
+    variable->isTrained = updates = true;
     if (std::string described = describeTraining(settings);
         !described.empty() && !llvm::is_contained(variable->training, described))
       variable->training.push_back(std::move(described));
     moves |= settings.lrMult != 0;
-    updates.push_back(dl::UpdateAttr::get(
-        context, mlir::FlatSymbolRefAttr::get(context, variable->key),
-        builder.getF64FloatAttr(settings.lrMult), builder.getF64FloatAttr(settings.decayMult),
-        optimizerAttribute(context, settings.optimizer ? *settings.optimizer : optimizer, factor)));
   }
   SourceRange loss = run.lossBinding()->names.front().range;
   bool isWanted = program.options.inputGradients;
-  if (updates.empty() && !isWanted)
+  if (!updates && !isWanted)
     program.engine.error(
         loss, step ? "the loss does not depend on any parameter that step '" + step->name.text +
                          "' updates"
@@ -157,90 +116,27 @@ static void addUpdates(SectionRun &run, EntryBuilder &entry, const PlanValue &op
                  step ? "step '" + step->name.text + "' updates nothing: every lr_mult is 0"
                       : llvm::Twine("the train section updates nothing: every lr_mult is 0"))
         .hint("frozen = true leaves a parameter as it is");
-  entry.entry().setUpdatesAttr(builder.getArrayAttr(updates));
 }
 
-namespace {
-/// What a training entry ends with: the loss, or parts of it that count differently beside those of
-/// other batches and ranks.
-struct Losses {
-  llvm::SmallVector<mlir::Value> losses, weights;
-};
-} // namespace
-
-/// The terms of the loss that are divided by `count`, each by what there is of it; those without
-/// one if it is null.
-static mlir::Value lossPart(dl::TensorBuilder &b, const Terms &terms, mlir::Value count,
-                            int64_t samples) {
-  mlir::Value part;
-  for (const Term &term : terms) {
-    if (term.count != count)
-      continue;
-    mlir::Value value = term.sum;
-    if (count)
-      value = dl::formulas::meanByWeight(b, value, count);
-    value = b.scale(value, term.perSample ? term.coefficient / double(samples) : term.coefficient);
-    part = part ? b.add(part, value) : value;
-  }
-  return part;
-}
-
-/// A loss that is a mean over as many things as the data says counts these beside the losses of
-/// other batches and ranks. Where it adds means over different numbers of things, each is a part.
-static Losses lossesOf(SectionRun &run, EntryBuilder &entry) {
-  const Tensor &loss = *run.loss();
-  llvm::SetVector<mlir::Value> counts;
-  bool isCounted = false;
-  for (const Term &term : *loss.terms) {
-    isCounted |= term.perSample;
-    if (term.count)
-      counts.insert(term.count);
-  }
-  if (counts.empty())
-    return {{loss.value}, {}};
-  if (counts.size() + isCounted == 1)
-    return {{loss.value}, {counts.front()}};
-  dl::TensorBuilder b{entry.builder, loss.value.getLoc()};
-  Losses parts;
-  for (mlir::Value count : counts) {
-    parts.losses.push_back(lossPart(b, *loss.terms, count, entry.samples()));
-    parts.weights.push_back(count);
-  }
-  if (mlir::Value rest = lossPart(b, *loss.terms, {}, entry.samples())) {
-    parts.losses.push_back(rest);
-    parts.weights.push_back(b.splatLike(counts.front(), 1));
-  }
-  return parts;
-}
-
-static void readEpochs(Program &program, SectionRun &run, mlir::ModuleOp module) {
+static void readEpochs(Program &program, SectionRun &run, dl::TrainingBuilder &training) {
   const Bound *epochs = run.lookup("epochs");
   if (!epochs || epochs->value.isPoison())
     return;
   if (epochs->value.isInteger() && epochs->value.integer() > 0)
-    program::SettingsOp::getOrCreate(module).setEpochs(epochs->value.integer());
+    training.setEpochs(epochs->value.integer());
   else
     program.engine.error(epochs->range,
                          "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
 }
 
-/// Among several ranks the batch is that of all of them: the trainer needs to know that the rate
-/// follows it.
-static void noteReferenceBatch(SectionRun &run, mlir::ModuleOp module) {
-  const Bound *reference = run.lookup("reference_batch");
-  if (reference && reference->value.isInteger())
-    program::SettingsOp::getOrCreate(module).setReferenceBatch(reference->value.integer());
-}
-
 /// What the loss of a training entry is multiplied by; a loss of f16 by what suits it, if nothing
 /// is said.
-static void setLossScale(SectionRun &run, dl::EntryOp entry, DType precision) {
+static void setLossScale(SectionRun &run, dl::TrainingBuilder &training, DType precision) {
   const Bound *scale = run.lookup("loss_scale");
-  mlir::Builder builder(entry.getContext());
   if (scale && scale->value.isNumber())
-    entry->setAttr(dl::lossScaleName, builder.getF64FloatAttr(scale->value.number()));
+    training.setLossScale(scale->value.number());
   else if (scale ? scale->value.is<std::string>() : precision == DType::F16)
-    entry->setAttr(dl::lossScaleName, builder.getStringAttr("dynamic"));
+    training.setDynamicLossScale();
 }
 
 static void warnUnscaled(Program &program, SectionRun &run, DType precision) {
@@ -258,11 +154,13 @@ struct SectionCompiler::TrainEntry {
       : step(step), builder(compiler.module, name, program::EntryKind::Train,
                             compiler.dimensions["N"], location),
         run(compiler.program, compiler.main, builder, compiler.dimensions, compiler.trainUses,
-            &section, step) {}
+            &section, step),
+        training(builder) {}
 
   const StepStatement *step;
   EntryBuilder builder;
   SectionRun run;
+  dl::TrainingBuilder training;
 };
 
 std::unique_ptr<SectionCompiler::TrainEntry>
@@ -275,7 +173,7 @@ SectionCompiler::evaluateTrain(const Section &section, const StepStatement *step
   auto entry =
       std::make_unique<TrainEntry>(*this, section, step, name, places.location(name, range));
   if (step && step->every > 1)
-    entry->builder.entry().setEvery(step->every);
+    entry->training.setEvery(step->every);
   entry->run.run();
   if (!entry->run.lossBinding())
     program.engine
@@ -289,12 +187,13 @@ SectionCompiler::evaluateTrain(const Section &section, const StepStatement *step
 
 /// Marks an entry whose gradients accumulate; its part that runs on each batch needs a name too.
 void SectionCompiler::readAccumulate(TrainEntry &entry) {
-  int64_t batches = accumulatedBatches(entry.run);
+  const Bound *accumulate = entry.run.lookup("accumulate");
+  int64_t batches = accumulate && accumulate->value.isInteger() ? accumulate->value.integer() : 1;
   if (batches <= 1)
     return;
   dl::EntryOp op = entry.builder.entry();
   int64_t every = entry.step ? entry.step->every : 1;
-  SourceRange range = entry.run.lookup("accumulate")->range;
+  SourceRange range = accumulate->range;
   if (batches > std::numeric_limits<int32_t>::max() / every)
     program.engine.error(range, "'accumulate' of " + llvm::Twine(batches) +
                                     (every > 1 ? " and 'every " + std::to_string(every) + "' leave"
@@ -302,25 +201,29 @@ void SectionCompiler::readAccumulate(TrainEntry &entry) {
                                     " more than 2147483647 batches between two updates");
   else if (claimEntry(op.getAccumulateName(), entry.step ? entry.step->name.range : range,
                       "give the step another name"))
-    op.setAccumulate(batches);
+    entry.training.setAccumulate(batches);
 }
 
 void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
   SectionRun &run = entry.run;
+  dl::TrainingBuilder &training = entry.training;
   const PlanValue *optimizer = nullptr;
-  entry.builder.setPrecision(precision);
-  if (run.loss() && !program.engine.hasErrors()) {
-    run.addAccumulators();
+  entry.builder.setPrecision(elementType(precision, &program.context));
+  if (run.hasLoss() && !program.engine.hasErrors()) {
+    run.addMetrics(training);
     run.addModelResults();
     optimizer = readOptimizer(program, run, section, entry.step);
     if (const Bound *clip = run.lookup("clip"))
-      entry.builder.entry().setClipAttr(clipAttribute(&program.context, clip->value));
+      setClip(training, clip->value);
     if (const Bound *ema = run.lookup("ema"); ema && ema->value.isNumber())
-      entry.builder.entry().setEma(llvm::APFloat(ema->value.number()));
-    setLossScale(run, entry.builder.entry(), precision);
+      training.setEma(ema->value.number());
+    if (const Bound *reference = run.lookup("reference_batch");
+        reference && reference->value.isInteger())
+      training.setReferenceBatch(reference->value.integer());
+    setLossScale(run, training, precision);
     readAccumulate(entry);
     if (const Bound *schedule = run.lookup("schedule"))
-      entry.builder.entry().setScheduleAttr(scheduleAttribute(run.evaluator, section, *schedule));
+      training.setSchedule(scheduleAttribute(run.evaluator, section, *schedule));
   }
   if (!optimizer)
     return entry.builder.finish();
@@ -336,11 +239,10 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     outside.push_back(variable->settings);
   applyGroups(run.evaluator, run.stepGroups, /*inStep=*/true);
   if (!program.engine.hasErrors())
-    addUpdates(run, entry.builder, *optimizer, targets, entry.step);
+    addUpdates(run, training, *optimizer, targets, entry.step);
   for (auto [variable, settings] : llvm::zip(program.variables, outside))
     variable->settings = settings;
-  const Losses ends = lossesOf(run, entry.builder);
-  entry.builder.finish(ends.losses, ends.weights);
+  training.finish();
 }
 
 /// Loss and metrics that stand in the section itself, over the valid samples.
@@ -350,15 +252,15 @@ void SectionCompiler::compileEvaluate(const Section &section) {
   Evaluator places(program, nullptr);
   EntryBuilder entry(module, "evaluate", program::EntryKind::Evaluate, dimensions["N"],
                      places.location("evaluate", section.range));
-  entry.setPrecision(precision);
+  entry.setPrecision(elementType(precision, &program.context));
   SectionRun run(program, main, entry, dimensions, trainUses, &section);
   run.run();
-  if (!program.engine.hasErrors()) {
-    run.addAccumulators();
-    run.addModelResults();
-    entry.valid();
-  }
-  entry.finish();
+  if (program.engine.hasErrors())
+    return entry.finish();
+  dl::TrainingBuilder training(entry);
+  run.addMetrics(training);
+  run.addModelResults();
+  training.finish();
 }
 
 /// Reads what the section's groups say of the models' evaluation. What is wrong with it is told
@@ -403,8 +305,7 @@ void SectionCompiler::compileTrain(const Section &section) {
   if (!program.engine.hasErrors()) {
     SectionRun &first = entries.front()->run;
     applyGroups(first.evaluator, first.groups, /*inStep=*/false);
-    readEpochs(program, first, module);
-    noteReferenceBatch(first, module);
+    readEpochs(program, first, entries.front()->training);
     if (const Bound *bound = first.lookup("precision"))
       precision = bound->value.as<DType>();
     warnUnscaled(program, first, precision);

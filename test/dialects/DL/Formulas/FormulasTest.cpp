@@ -117,6 +117,12 @@ TEST_F(FormulasTest, Activations) {
   expectEach(dl::formulas::sign(b, value), x, [](double v) { return (v > 0) - (v < 0); });
 }
 
+TEST_F(FormulasTest, ExpandsFromTheRight) {
+  Value value = given({{2, 1}, {3, 4}});
+  expect(dl::formulas::expandTo(b, value, {2, 2, 2}), {3, 3, 4, 4, 3, 3, 4, 4});
+  EXPECT_EQ(dl::formulas::expandTo(b, value, {2, 1}), value);
+}
+
 TEST_F(FormulasTest, Roots) {
   expect(dl::formulas::inverseRoot(b, vector({4, 0.25})), {0.5, 2});
   expect(dl::formulas::rootOfSquares(b, vector({0, 25})), {0, 5});

@@ -1,40 +1,63 @@
-// Builds one dl.entry: inputs, reads, ops, outputs, and the terminator at the end.
+//===- EntryBuilder.h - one dl.entry, from its inputs to its end --------------------*- C++ -*-===//
 //
-// Knows nothing of the language: shapes are right when they come here. In entries that pad their
-// last batch (evaluate, infer) it also makes the mask of the valid samples.
-#ifndef DLC_FRONTEND_DL_EVALUATION_ENTRYBUILDER_H
-#define DLC_FRONTEND_DL_EVALUATION_ENTRYBUILDER_H
+// Inputs and their classes, reads, assignments and statistics of variables, results, and the
+// terminator at the end; ops are built by `builder` in between, as with TensorBuilder. In entries
+// that pad their last batch (evaluate, infer) it also makes the mask of the valid samples.
+//
+//   EntryBuilder entry(module, "infer", program::EntryKind::Infer, /*samples=*/8, location);
+//   Value x = entry.addInput("x", type, {0}, location), w = entry.read("w", weightType, location);
+//   entry.addOutput(TensorBuilder{entry.builder, location}.multiply(x, w), "y",
+//                   program::ValueKind::Result, {0});
+//   entry.finish();
+//
+// It checks nothing: what is wrong with an entry (two results of one name, a variable that there is
+// not, one that is assigned twice) say the verifiers of dl.entry, dl.read and dl.assign. Losses and
+// metrics are TrainingBuilder's.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_DIALECTS_DL_BUILDERS_ENTRYBUILDER_H
+#define DLC_DIALECTS_DL_BUILDERS_ENTRYBUILDER_H
 
-#include "frontend/DL/Evaluation/Value.h"
-
+#include "dialects/DL/Builders/MetricTerms.h"
 #include "dialects/DL/DL.h"
 #include "llvm/ADT/StringMap.h"
-
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace dlc::dl {
 class EntryOp;
-}
 
-namespace dlc::frontend {
+/// The samples of the batch along one axis: index = (o * N + sample) * inner + i, o in [0, outer),
+/// i in [0, inner). A reshape may merge the batch with its neighbours; outer and inner keep track
+/// of it.
+struct BatchAxis {
+  int axis = -1;
+  int64_t outer = 1;
+  int64_t inner = 1;
 
-enum class Arithmetic : uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum };
+  bool exists() const { return axis >= 0; }
+  /// The axis is the batch and nothing else.
+  bool isPlain() const { return exists() && outer == 1 && inner == 1; }
+  bool operator==(const BatchAxis &) const = default;
+};
 
 /// Marks each op that is made with what it is to compute in.
 class PrecisionMarker : public mlir::OpBuilder::Listener {
 public:
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override;
 
-  std::optional<DType> precision; ///< none: as the weights' groups and the entry say
+  mlir::Type precision; ///< null: as the weights' groups and the entry say
   /// Weights of groups that say it, and what is made of them alone.
-  llvm::DenseMap<mlir::Value, DType> ofWeights;
+  llvm::DenseMap<mlir::Value, mlir::Type> ofWeights;
 };
 
 class EntryBuilder {
 public:
+  /// An entry at the end of `module` that takes `samples` samples at a time.
   EntryBuilder(mlir::ModuleOp module, llvm::StringRef name, program::EntryKind kind,
                int64_t samples, mlir::Location location);
+  EntryBuilder(const EntryBuilder &) = delete;
 
   llvm::StringRef name();
   /// N: the samples of one micro-batch.
@@ -69,31 +92,26 @@ public:
     assignments.push_back({key.str(), value, location});
   }
 
-  mlir::RankedTensorType withShape(mlir::Value like, llvm::ArrayRef<int64_t> shape);
-  mlir::Value splat(mlir::Location location, mlir::RankedTensorType type, double value);
-  /// Repeats along new and size-1 axes; axis i of `x` becomes axis dims[i].
-  mlir::Value broadcast(mlir::Location location, mlir::Value x, llvm::ArrayRef<int64_t> dims,
-                        llvm::ArrayRef<int64_t> shape);
-  /// NumPy's broadcasting, from the right; `x` itself if it has the shape.
-  mlir::Value expandTo(mlir::Location location, mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  mlir::Value arithmetic(mlir::Location location, Arithmetic kind, mlir::Value a, mlir::Value b);
-  mlir::Value reshape(mlir::Location location, mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  /// Drops the axes.
-  mlir::Value reduce(mlir::Location location, dl::ReduceKind kind, mlir::Value x,
-                     llvm::ArrayRef<int64_t> axes);
   /// `x` with `fill` in the place of samples that are padding; `x` itself where there is no
   /// padding.
   mlir::Value maskPadding(mlir::Location location, mlir::Value x, BatchAxis batch, double fill);
+  /// A sum over `elements` elements of the batch, by how many of them are of valid samples.
+  mlir::Value divideByValid(mlir::Location location, mlir::Value sum, int64_t elements);
+  /// The mean over `elements` elements of the batch, of which `sum` is the sum of those of valid
+  /// samples.
+  MetricTerm meanOfBatch(mlir::Value sum, int64_t elements) const {
+    return {sum, double(batchSize) / double(elements), /*perSample=*/true};
+  }
 
   /// What the ops compute in that no call says otherwise of.
-  void setPrecision(DType precision);
+  void setPrecision(mlir::Type precision);
 
   void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
                  BatchAxis batch = {});
   /// Ends the entry: drops what no output and no loss needs. `weights` are what each of the losses
   /// counts beside those of other batches and ranks; none if all count alike.
   void finish(mlir::ValueRange losses = {}, mlir::ValueRange weights = {});
-  dl::EntryOp entry();
+  EntryOp entry();
 
   /// What labels weigh in a mean: each sample, as the logits, and all of them, f64[] where
   /// those are of f64, else f32[].
@@ -111,6 +129,7 @@ public:
 private:
   mlir::Value sampleMask();
   void eraseUnused();
+  void assignStatistics();
 
   mlir::Operation *op; ///< dl.entry
   program::EntryKind kind;
@@ -131,10 +150,9 @@ private:
     mlir::Value value;
     mlir::Value anchor;
   };
-  void assignStatistics();
   std::vector<Statistic> statistics;
 };
 
-} // namespace dlc::frontend
+} // namespace dlc::dl
 
 #endif
