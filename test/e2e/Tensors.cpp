@@ -1,6 +1,8 @@
 // Host tensors for tests: see Tensors.h.
 #include "test/e2e/Tensors.h"
+#include "test/e2e/Formula.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -41,18 +43,37 @@ template <typename T> std::vector<std::byte> narrow(const std::vector<double> &v
 
 } // namespace
 
-Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<float> &values) {
-  return {DLC_F32, std::move(shape), {values.begin(), values.end()}};
+static uint64_t countOf(const std::vector<uint64_t> &shape) {
+  uint64_t count = 1;
+  for (uint64_t size : shape)
+    count *= size;
+  return count;
 }
 
-Tensor makeTensor(std::vector<uint64_t> shape, const std::vector<int32_t> &values) {
-  return {DLC_I32, std::move(shape), {values.begin(), values.end()}};
+Tensor formulaTensor(std::vector<uint64_t> shape, std::string_view key, double scale,
+                     double offset) {
+  const Formula numbers(key);
+  std::vector<double> values(countOf(shape));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(numbers(i) * scale + offset);
+  return {DLC_F32, std::move(shape), std::move(values)};
 }
 
-Tensors readTensors(const std::string &path, Metadata *metadata) {
+Tensor formulaLabels(std::vector<uint64_t> shape, std::string_view key, int classes) {
+  const Formula numbers(key);
+  std::vector<double> values(countOf(shape));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::min(classes - 1, std::max(0, int((numbers(i) + 1) / 2 * classes)));
+  return {DLC_I32, std::move(shape), std::move(values)};
+}
+
+Tensors readTensors(const std::string &path, Metadata *metadata,
+                    const std::function<bool(const std::string &name)> &wanted) {
   SafetensorsFile file = orDie(SafetensorsFile::open(path));
   Tensors out;
   for (const StoredTensor &stored : file.tensors()) {
+    if (wanted && !wanted(stored.name))
+      continue;
     if (stored.dtype != DLC_F32 && stored.dtype != DLC_F64 && stored.dtype != DLC_I32)
       orDie(Status(StatusCode::Unsupported,
                    path + ": '" + stored.name + "' is neither f32, f64 nor i32"));
@@ -70,19 +91,16 @@ Tensors readTensors(const std::string &path, Metadata *metadata) {
 
 void writeTensors(const std::string &path, const Tensors &tensors) {
   std::vector<StoredTensor> stored;
-  std::vector<std::vector<std::byte>> contents;
-  for (const auto &[name, tensor] : tensors) {
-    contents.push_back(tensor.dtype == DLC_F32   ? narrow<float>(tensor.values)
-                       : tensor.dtype == DLC_F64 ? narrow<double>(tensor.values)
-                                                 : narrow<int32_t>(tensor.values));
+  for (const auto &[name, tensor] : tensors)
     stored.push_back({.name = name,
                       .dtype = tensor.dtype,
                       .shape = tensor.shape,
-                      .bytes = contents.back().size()});
-  }
+                      .bytes = tensor.values.size() * dtypeSize(tensor.dtype)});
   SafetensorsWriter writer = orDie(SafetensorsWriter::create(path, stored, {}));
-  for (const std::vector<std::byte> &bytes : contents)
-    orDie(writer.append(bytes));
+  for (const auto &[name, tensor] : tensors)
+    orDie(writer.append(tensor.dtype == DLC_F32   ? narrow<float>(tensor.values)
+                        : tensor.dtype == DLC_F64 ? narrow<double>(tensor.values)
+                                                  : narrow<int32_t>(tensor.values)));
   orDie(writer.commit());
 }
 
@@ -97,6 +115,17 @@ double maxError(const Tensor &a, const Tensor &b) {
     largest = std::max(largest, std::abs(b.values[i]));
   }
   return difference / largest;
+}
+
+Projection project(const Tensor &tensor, std::string_view key) {
+  const Formula probe(key);
+  Projection result;
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    result.norm += tensor.values[i] * tensor.values[i];
+    result.dot += tensor.values[i] * probe(i);
+  }
+  result.norm = std::sqrt(result.norm);
+  return result;
 }
 
 } // namespace dlc::test

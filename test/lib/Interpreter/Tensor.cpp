@@ -5,9 +5,10 @@
 namespace dlc::interpreter {
 
 Tensor uniformTensor(Shape shape, std::string_view key, double scale, double shift) {
-  std::vector<double> values = test::formula(key, static_cast<uint64_t>(Tensor::sizeOf(shape)));
-  for (double &value : values)
-    value = scale * value + shift;
+  const test::Formula numbers(key);
+  std::vector<double> values(Tensor::sizeOf(shape));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = scale * numbers(i) + shift;
   return {std::move(shape), std::move(values)};
 }
 
