@@ -11,6 +11,8 @@ config.name = "dlc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".dl", ".test"]
 config.excludes = ["Inputs", "corpus", "CMakeLists.txt"]
+# The longest first, so that none runs alone at the end: lit has that from .lit_test_times.txt of the last run, and before there was one
+# from the file of that name here, which has the tests of more than 20 s.
 config.test_source_root = os.path.join(config.source_root, "test")
 config.test_exec_root = os.path.join(config.build_root, "test")
 
