@@ -59,6 +59,23 @@ TEST(Parity, SetsMayDifferByFewZeros) {
   EXPECT_FALSE(compareAsSets(a, b, 1e-6));
 }
 
+// Signs, sizes and infinities, in another order.
+TEST(Parity, SetsAreSorted) {
+  const std::vector<float> a = {3, -1, infinite, -2.5f, 1e-40f, -infinite, 2048, -3e38f, 2049},
+                           b = {-3e38f, 2048, -infinite, 3, 2049, 1e-40f, -1, infinite, -2.5f};
+  const auto same = compareAsSets(a, b, 0), other = compareAsSets(a, {b.rbegin(), b.rend()}, 0);
+  ASSERT_TRUE(same && other);
+  EXPECT_EQ(same->distance, 0);
+  EXPECT_EQ(other->distance, 0);
+  // The fourth of them in order.
+  std::vector<float> c = b;
+  c[6] = -2;
+  const auto different = compareAsSets(a, c, 0);
+  ASSERT_TRUE(different);
+  EXPECT_EQ(different->distance, 1);
+  EXPECT_EQ(different->place, "rank 3");
+}
+
 TEST(Parity, SetsMayHoldWhatIsNoNumber) {
   EXPECT_FALSE(compareAsSets({none, 3, 1, 0}, {1, none, 0, 3}, 1e-6)->tooLarge());
   EXPECT_TRUE(compareAsSets({none, 3, 1}, {1, none, 4}, 1e-6)->tooLarge());
