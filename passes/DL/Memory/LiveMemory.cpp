@@ -192,7 +192,9 @@ bool LiveMemory::mayKeep(const Buffer &buffer, int64_t goal) const {
 
 static constexpr unsigned none = ~0u;
 
-/// What to compute again behind an op: the graph for all worths of a second.
+/// What to compute again behind an op: the graph for all worths of a second. The more a second is
+/// worth, the more flows and the less is on the sink's side: a flow for one worth is one for each
+/// greater one, and what is on that side is there for each smaller one.
 struct LiveMemory::Cut {
   FlowGraph graph;
   unsigned source = graph.addNode(), sink = graph.addNode();
@@ -201,14 +203,32 @@ struct LiveMemory::Cut {
   struct Price {
     unsigned edge;
     double seconds;
+
+    int64_t at(double bytesPerSecond) const {
+      return 1 + std::llround(std::min(seconds * bytesPerSecond, 1e15));
+    }
   };
   SmallVector<Price> prices; ///< of what may run again
+  double least = 0;          ///< the worth that edges have their capacities for
+  FlowGraph::Flow ofLeast;
+  std::vector<bool> ofMost; ///< the sink's side for a greater worth than will be asked for
 
-  /// The buffers to compute again where a second is worth so many bytes.
-  llvm::BitVector at(double bytesPerSecond) {
-    for (auto [edge, seconds] : prices)
-      graph.setCapacity(edge, 1 + std::llround(std::min(seconds * bytesPerSecond, 1e15)));
-    const std::vector<bool> sinkSide = graph.cut(source, sink);
+  /// The sink's side where a second is worth so many bytes, not less than `least`.
+  std::vector<bool> at(double bytesPerSecond) {
+    graph.setFlow(ofLeast);
+    for (const Price &price : prices)
+      graph.raise(price.edge, price.at(bytesPerSecond) - price.at(least));
+    std::vector<bool> sinkSide = ofMost;
+    graph.cut(source, sinkSide);
+    return sinkSide;
+  }
+  /// Nothing less than the worth last asked for will be.
+  void keepAsLeast(double bytesPerSecond) {
+    least = bytesPerSecond;
+    ofLeast = graph.flow();
+  }
+  /// The buffers to compute again.
+  llvm::BitVector buffersOn(const std::vector<bool> &sinkSide) const {
     llvm::BitVector again(ins.size());
     for (auto [number, in] : llvm::enumerate(ins))
       if (in != none)
@@ -220,7 +240,7 @@ struct LiveMemory::Cut {
 /// What is computed again behind `position` is on the sink's side.
 LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
   Cut cut;
-  auto &[graph, source, sink, ins, prices] = cut;
+  auto &[graph, source, sink, ins, prices, least, ofLeast, ofMost] = cut;
   ins.assign(buffers.size(), none);
   std::vector<unsigned> producers(steps.size(), none);
   SmallVector<unsigned> pending;
@@ -244,9 +264,11 @@ LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
     if (producer == none) {
       const Step &step = steps[buffers[number].producer];
       producer = graph.addNode();
-      const unsigned edge = graph.addEdge(source, producer, FlowGraph::unlimited);
+      Cut::Price price{0, step.facts->seconds};
+      price.edge = graph.addEdge(source, producer,
+                                 step.facts->mayRunAgain ? price.at(least) : FlowGraph::unlimited);
       if (step.facts->mayRunAgain)
-        prices.push_back({edge, step.facts->seconds});
+        prices.push_back(price);
       for (unsigned operand : step.operands) {
         const Buffer &read = buffers[operand];
         if (read.isKept || free[operand])
@@ -261,6 +283,9 @@ LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
     }
     graph.addEdge(producer, ins[number], FlowGraph::unlimited);
   }
+  ofLeast = graph.flow();
+  ofMost.resize(graph.size());
+  ofMost[sink] = true;
   return cut;
 }
 
@@ -384,16 +409,22 @@ bool LiveMemory::reduceAt(size_t position, int64_t goal) {
   double low = 0, high = 50;
   lookAhead(position);
   Cut cut = cutAt(position, goal);
-  llvm::BitVector again = cut.at(std::exp2(low));
+  llvm::BitVector again = cut.buffersOn(cut.at(std::exp2(low)));
   if (liveWithout(position, again) > goal)
     return false;
+  cut.keepAsLeast(std::exp2(low));
   for (int i = 0; i < 10; ++i) {
     const double middle = (low + high) / 2;
-    llvm::BitVector less = cut.at(std::exp2(middle));
-    const bool isEnough = liveWithout(position, less) <= goal;
-    (isEnough ? low : high) = middle;
-    if (isEnough)
+    std::vector<bool> sinkSide = cut.at(std::exp2(middle));
+    llvm::BitVector less = cut.buffersOn(sinkSide);
+    if (liveWithout(position, less) <= goal) {
+      low = middle;
       again = std::move(less);
+      cut.keepAsLeast(std::exp2(low));
+    } else {
+      high = middle;
+      cut.ofMost = std::move(sinkSide);
+    }
   }
   keepMore(position, goal, again);
   Values values;

@@ -1,4 +1,4 @@
-//===- MinCut.cpp - the cheapest edges that part a source from a sink -------------------------===//
+//===- MinCut.cpp - the cheapest edges that part a source from sinks --------------------------===//
 #include "passes/DL/Memory/MinCut.h"
 #include <algorithm>
 
@@ -14,31 +14,41 @@ unsigned FlowGraph::addEdge(unsigned from, unsigned to, int64_t capacity) {
   leaving[from].push_back(edge);
   leaving[to].push_back(edge + 1);
   ends.insert(ends.end(), {to, from});
-  capacities.insert(capacities.end(), {capacity, 0});
+  left.insert(left.end(), {capacity, 0});
   return edge;
 }
 
-bool FlowGraph::findLevels(unsigned source, unsigned sink) {
+/// From the sinks on, so that only what leads to one is looked at, until the source is found.
+/// Where it is not, the queue has all nodes that lead to a sink.
+bool FlowGraph::findLevels(unsigned source, const std::vector<bool> &sinks) {
   level.assign(leaving.size(), far);
-  level[source] = 0;
-  queue.assign(1, source);
+  queue.clear();
+  for (unsigned node = 0; node < leaving.size(); ++node)
+    if (sinks[node]) {
+      level[node] = 0;
+      queue.push_back(node);
+    }
   for (size_t i = 0; i < queue.size(); ++i)
-    for (unsigned edge : leaving[queue[i]])
-      if (left[edge] > 0 && level[ends[edge]] == far) {
-        level[ends[edge]] = level[queue[i]] + 1;
-        queue.push_back(ends[edge]);
-      }
-  return level[sink] != far;
+    for (unsigned edge : leaving[queue[i]]) {
+      const unsigned node = ends[edge];
+      if (left[edge ^ 1] == 0 || level[node] != far)
+        continue;
+      level[node] = level[queue[i]] + 1;
+      if (node == source)
+        return true;
+      queue.push_back(node);
+    }
+  return false;
 }
 
-/// As much flow as one path takes that goes one level further with each edge; 0 if there is none.
+/// As much flow as one path takes that goes one level down with each edge; 0 if there is none.
 /// Without recursion, since a path may be as long as a network is deep.
-int64_t FlowGraph::push(unsigned source, unsigned sink) {
+int64_t FlowGraph::push(unsigned source) {
   path.clear();
-  for (unsigned node = source; node != sink;) {
+  for (unsigned node = source; level[node] != 0;) {
     for (; next[node] < leaving[node].size(); ++next[node]) {
       const unsigned edge = leaving[node][next[node]];
-      if (left[edge] > 0 && level[ends[edge]] == level[node] + 1)
+      if (left[edge] > 0 && level[ends[edge]] + 1 == level[node])
         break;
     }
     if (next[node] < leaving[node].size()) {
@@ -62,21 +72,12 @@ int64_t FlowGraph::push(unsigned source, unsigned sink) {
   return flow;
 }
 
-std::vector<bool> FlowGraph::cut(unsigned source, unsigned sink) {
-  left = capacities;
-  while (findLevels(source, sink)) {
+void FlowGraph::cut(unsigned source, std::vector<bool> &sinkSide) {
+  while (findLevels(source, sinkSide)) {
     next.assign(leaving.size(), 0);
-    while (push(source, sink) > 0) {
+    while (push(source) > 0) {
     }
   }
-  std::vector<bool> reachesSink(leaving.size(), false);
-  reachesSink[sink] = true;
-  queue.assign(1, sink);
-  for (size_t i = 0; i < queue.size(); ++i)
-    for (unsigned edge : leaving[queue[i]])
-      if (left[edge ^ 1] > 0 && !reachesSink[ends[edge]]) {
-        reachesSink[ends[edge]] = true;
-        queue.push_back(ends[edge]);
-      }
-  return reachesSink;
+  for (unsigned node : queue)
+    sinkSide[node] = true;
 }
