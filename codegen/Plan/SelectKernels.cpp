@@ -12,12 +12,8 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static program::CandidateAttr candidateOf(const SelectedKernel &selected, Builder &builder) {
-  const Candidate &candidate = selected.candidate;
-  return program::CandidateAttr::get(
-      builder.getContext(), builder.getStringAttr(selected.generator->name()),
-      builder.getStringAttr(candidate.schedule), builder.getF64FloatAttr(candidate.cost),
-      int64_t(candidate.workspaceBytes), !candidate.inPlace);
+static program::CandidateAttr candidateOf(const SelectedKernel &selected, MLIRContext *context) {
+  return GeneratedCandidate{selected.generator, selected.candidate}.asAttr(context);
 }
 
 /// `alternative`: a kernel that may run instead, or null.
@@ -34,9 +30,9 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   kernel.setWorkspace(std::max(selected.candidate.workspaceBytes,
                                alternative ? alternative->candidate.workspaceBytes : uint64_t(0)));
   kernel.setKey(selected.keyText());
-  kernel.setCandidateAttr(candidateOf(selected, builder));
+  kernel.setCandidateAttr(candidateOf(selected, kernel.getContext()));
   if (alternative)
-    kernel.setAlternativeAttr(candidateOf(*alternative, builder));
+    kernel.setAlternativeAttr(candidateOf(*alternative, kernel.getContext()));
   if (const std::optional<Preparation> &first = selected.candidate.preparation)
     kernel.setPreparationAttr(exec::PreparationAttr::get(
         kernel.getContext(), first->operand, first->phases, builder.getStringAttr(first->form),

@@ -89,11 +89,7 @@ static OwningOpRef<ModuleOp> buildModule(ArrayRef<codegen::SelectedKernel> candi
                                      kernel.back().getOperandTypes(), operands);
     IRMapping mapping;
     kernel.getParent()->cloneInto(&fused.getBody(), mapping);
-    fused.setCandidateAttr(dl::CandidateAttr::get(
-        context, builder.getStringAttr(candidate.generator->name()),
-        builder.getStringAttr(candidate.candidate.schedule),
-        builder.getF64FloatAttr(candidate.candidate.cost),
-        int64_t(candidate.candidate.workspaceBytes), !candidate.candidate.inPlace));
+    fused.setCandidateAttr(candidate.asAttr(context));
     for (auto [i, result] : llvm::enumerate(fused.getResults()))
       dl::AssignOp::create(builder, loc, "y" + std::to_string(i), result);
     dl::ReturnOp::create(builder, loc, ValueRange());
