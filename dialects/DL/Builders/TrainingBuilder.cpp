@@ -150,7 +150,7 @@ void TrainingBuilder::setSchedule(ArrayAttr parts) { step().setScheduleAttr(part
 // Updates
 //===------------------------------------------------------------------------------------------===//
 
-std::vector<std::string> TrainingBuilder::addGroup(const ParameterGroup &group) {
+std::vector<std::string> TrainingBuilder::addGroup(const Group &group) {
   assert(loss && "the loss says what is trained");
   std::vector<std::string> updated;
   for (const std::string &parameter : group.parameters)

@@ -30,19 +30,19 @@
 namespace dlc::dl {
 struct TensorBuilder;
 
-/// Parameters that a step trains alike.
-struct ParameterGroup {
-  /// Names of variables.
-  std::vector<std::string> parameters;
-  OptimizerAttr optimizer;
-  /// Factors on the optimizer's learning rate and weight decay.
-  double lrMult = 1, decayMult = 1;
-  /// They stay as they are.
-  bool frozen = false;
-};
-
 class TrainingBuilder {
 public:
+  /// Parameters that a step trains alike.
+  struct Group {
+    /// Names of variables.
+    std::vector<std::string> parameters;
+    OptimizerAttr optimizer;
+    /// Factors on the optimizer's learning rate and weight decay.
+    double lrMult = 1, decayMult = 1;
+    /// They stay as they are.
+    bool frozen = false;
+  };
+
   /// Of an entry that trains or evaluates, to which it adds until `finish`.
   explicit TrainingBuilder(EntryBuilder &entry) : entry(entry) {}
 
@@ -84,7 +84,7 @@ public:
   const llvm::StringSet<> &variablesOfLoss() const { return lossVariables; }
   /// Updates those parameters of the group that the loss depends on, and returns them. A parameter
   /// is of one group at most; updates are in the order of the groups.
-  std::vector<std::string> addGroup(const ParameterGroup &group);
+  std::vector<std::string> addGroup(const Group &group);
 
   /// Ends the entry: behind its results stand the loss and, where the data says how much a batch
   /// counts, its count. A loss whose terms have different counts is given in parts, each with its
