@@ -56,7 +56,7 @@ class Simulator:
 
     def run(self, module, ranks, step_ms, *flags):
         text = output(os.path.join(self.tools, "dlc-run"), "simulate", module, "--ranks", ",".join(map(str, ranks)), "--step-ms", str(step_ms),
-                      "--json", *flags)
+                      "--times", f"{module}.times", "--json", *flags)
         return [json.loads(line) for line in text.splitlines()]
 
 

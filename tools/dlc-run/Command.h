@@ -143,6 +143,8 @@ struct SimulateFlags : RunFlags {
   unsigned perNode = 1;
   /// --link beside kernels, and what these lose; empty: as --link, and nothing.
   std::string beside;
+  /// File of the records' times, which is made if it is not there; empty: they are measured.
+  std::string times;
   /// Of a step of one rank, for another machine than this one.
   std::optional<double> stepMs;
   /// The standard deviation of what a rank's kernels take in a step, in parts of their mean.

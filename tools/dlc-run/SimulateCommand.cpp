@@ -1,6 +1,9 @@
 // dlc-run simulate: what steps would take on many ranks, from the compiled schedule, the times of
 // its records on this machine, and a network.
+#include "runtime/Core/File.h"
 #include "runtime/Core/FileWriter.h"
+#include "runtime/Core/Json.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 #include "runtime/Exec/Metrics.h"
 #include "runtime/Exec/Schedule.h"
@@ -65,34 +68,79 @@ struct TimedEntry {
   std::vector<double> seconds;
 };
 
-Result<TimedEntry> timeEntry(const SimulateFlags &flags, const std::shared_ptr<State> &state,
-                             const EntryInfo &entry, double runs) {
-  DLC_TRY_ASSIGN(context, Context::create(state, entry.name));
-  DLC_TRY(applyFactor(*context, 1));
-  DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
-  DLC_TRY_ASSIGN(seconds, measureRecords(*context));
-  return TimedEntry{&entry, runs, std::move(seconds)};
-}
-
-/// All entries that the plan trains with, or the one of that name.
-Result<std::vector<TimedEntry>> timeEntries(const SimulateFlags &flags,
-                                            const std::shared_ptr<State> &state) {
-  const Plan &plan = state->module()->plan();
+/// All entries that the plan trains with, or the one of that name; without their seconds.
+Result<std::vector<TimedEntry>> selectEntries(const SimulateFlags &flags, const Module &module) {
+  const Plan &plan = module.plan();
   std::vector<TimedEntry> entries;
   if (flags.entry.empty())
-    for (const dlc_step &step : plan.steps) {
-      DLC_TRY_ASSIGN(timed, timeEntry(flags, state, plan.entries[step.entry], 1.0 / step.every));
-      entries.push_back(std::move(timed));
-    }
+    for (const dlc_step &step : plan.steps)
+      entries.push_back({&plan.entries[step.entry], 1.0 / step.every, {}});
   if (!entries.empty())
     return entries;
-  DLC_TRY_ASSIGN(entry, selectEntry(*state->module(), flags.entry, DLC_ENTRY_TRAIN));
+  DLC_TRY_ASSIGN(entry, selectEntry(module, flags.entry, DLC_ENTRY_TRAIN));
   if (entry->kind != DLC_ENTRY_TRAIN && entry->kind != DLC_ENTRY_ACCUMULATE)
     return invalid(flags.module, ": entry '", entry->name, "' does not train, it is of kind ",
                    entryKindName(entry->kind), ": there is no step to predict");
-  DLC_TRY_ASSIGN(timed, timeEntry(flags, state, *entry, 1));
-  entries.push_back(std::move(timed));
+  entries.push_back({entry, 1, {}});
   return entries;
+}
+
+Status measure(const SimulateFlags &flags, std::vector<TimedEntry> &entries) {
+  DLC_TRY_ASSIGN(state, flags.createState());
+  for (TimedEntry &timed : entries) {
+    // By name: the state has loaded the module itself.
+    DLC_TRY_ASSIGN(context, Context::create(state, timed.entry->name));
+    DLC_TRY(applyFactor(*context, 1));
+    DLC_TRY_ASSIGN(inputs, bindRandom(*context, flags.seed.value_or(0)));
+    DLC_TRY_ASSIGN(seconds, measureRecords(*context));
+    timed.seconds = std::move(seconds);
+  }
+  return {};
+}
+
+//===- Times that are kept --------------------------------------------------------------------===//
+
+/// {"module": hash, "seconds": {entry: [of each record, ...], ...}}
+Status writeTimes(const std::string &path, const Module &module,
+                  const std::vector<TimedEntry> &entries) {
+  Json all = {{"module", hexadecimal(module.note().file_hash)}, {"seconds", Json::object()}};
+  for (const TimedEntry &timed : entries)
+    all["seconds"][timed.entry->name] = timed.seconds;
+  const std::string text = all.dump() + "\n";
+  DLC_TRY_ASSIGN(file, FileWriter::create(path));
+  DLC_TRY(file.append(std::as_bytes(std::span(text))));
+  return file.commit();
+}
+
+Status readTimes(const std::string &path, const Module &module, std::vector<TimedEntry> &entries) {
+  DLC_TRY_ASSIGN(bytes, readWholeFile(path, 1 << 30));
+  const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  const Json all = checkJsonDepth(text).ok() ? Json::parse(text, nullptr, false) : Json();
+  const Json *of = all.is_object() && all.contains("seconds") ? &all["seconds"] : nullptr;
+  if (!of || !of->is_object() || !all.contains("module"))
+    return invalid(path, ": holds no times of dlc-run simulate");
+  if (all["module"] != hexadecimal(module.note().file_hash))
+    return invalid(path, ": holds the times of another module than ", module.path());
+  for (TimedEntry &timed : entries) {
+    const Json row = of->value(timed.entry->name, Json());
+    if (!row.is_array() || row.size() != timed.entry->records.count ||
+        !std::ranges::all_of(row, [](const Json &one) { return one.is_number(); }))
+      return invalid(path, ": has no times of entry '", timed.entry->name, "', ",
+                     timed.entry->records.count, " numbers");
+    timed.seconds = row.get<std::vector<double>>();
+  }
+  return {};
+}
+
+/// What --times says, else as it is here and now.
+Status findTimes(const SimulateFlags &flags, const Module &module,
+                 std::vector<TimedEntry> &entries) {
+  if (!flags.times.empty() && isThere(flags.times))
+    return readTimes(flags.times, module, entries);
+  if (!flags.times.empty())
+    DLC_TRY(checkWritable(flags.times, std::vector{flags.module}));
+  DLC_TRY(measure(flags, entries));
+  return flags.times.empty() ? Status() : writeTimes(flags.times, module, entries);
 }
 
 /// What the ranks add up behind a batch: whether one of them stops or saves, losses and metrics.
@@ -170,13 +218,14 @@ Status checkSimulate(const SimulateFlags &flags) {
 
 Status simulate(const SimulateFlags &flags) {
   const Network network = networkOf(flags);
-  DLC_TRY_ASSIGN(state, flags.createState());
-  const Plan &plan = state->module()->plan();
+  DLC_TRY_ASSIGN(module, Module::load(flags.module));
+  const Plan &plan = module->plan();
   if (!plan.dataParallel)
     return unsupported(flags.module, ": was compiled without --data-parallel");
   if (!flags.trace.empty())
     DLC_TRY(checkWritable(flags.trace, std::vector{flags.module}));
-  DLC_TRY_ASSIGN(entries, timeEntries(flags, state));
+  DLC_TRY_ASSIGN(entries, selectEntries(flags, *module));
+  DLC_TRY(findTimes(flags, *module, entries));
   double alone = simulateBatch(plan, entries, network, 1).step;
   if (flags.stepMs) {
     const double scale = *flags.stepMs * 1e-3 / alone;

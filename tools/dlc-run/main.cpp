@@ -508,6 +508,11 @@ void CommandLine::addSimulate() {
       ->type_name("A,B,S")
       ->check(besideTimes());
   simulateCommand
+      ->add_option("--times", simulate.times,
+                   "times of the kernels: what FILE has; if there is none, what is measured")
+      ->type_name("FILE")
+      ->check(fileName());
+  simulateCommand
       ->add_option("--step-ms", simulate.stepMs, "what one rank takes on another machine than this")
       ->type_name("MS")
       ->check(realNumber(1e-6, 1e9));
