@@ -44,6 +44,7 @@ public:
 private:
   void lookUp();
   void work(const std::function<llvm::Expected<RunJob>()> &createRun);
+  bool isTrimDue() const;
 
   ArrayRef<Job> jobs;
   const CompileOptions &options;
@@ -98,6 +99,20 @@ void Jobs::work(const std::function<llvm::Expected<RunJob>()> &createRun) {
   }
 }
 
+/// To look through a full cache, tens of thousands of files, takes longer than to compile a small
+/// model: one in 64 of the kernels that are stored, by their keys, has it done, and what is as much
+/// as a 64th of the cache.
+bool Jobs::isTrimDue() const {
+  constexpr unsigned every = 64;
+  uint64_t stored = 0;
+  bool drawn = false;
+  for (size_t i : missing) {
+    stored += results[i].object.size();
+    drawn |= jobs[i].key.front() % every == 0;
+  }
+  return drawn || stored >= options.cacheBytes / every;
+}
+
 llvm::Expected<std::vector<JobResult>>
 Jobs::run(const std::function<llvm::Expected<RunJob>()> &createRun) {
   lookUp();
@@ -105,7 +120,7 @@ Jobs::run(const std::function<llvm::Expected<RunJob>()> &createRun) {
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError(error);
-  if (options.cache && !missing.empty())
+  if (options.cache && !missing.empty() && isTrimDue())
     cache.trim(options.cacheBytes);
   return std::move(results);
 }
