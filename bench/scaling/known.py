@@ -23,6 +23,7 @@ Buckets are cut for kernels as long as this machine's, which are slower: overlap
 import argparse
 import json
 import os
+import pathlib
 import subprocess
 import tempfile
 
@@ -52,6 +53,8 @@ class Simulator:
     def compile(self, name, *flags):
         module = os.path.join(self.folder, f"{name}.so")
         output(os.path.join(self.tools, "dlc"), os.path.join(ROOT, f"examples/{name}/{name}.dl"), "--data-parallel", *flags, "-o", module)
+        # Of the module that had this name before.
+        pathlib.Path(f"{module}.times").unlink(missing_ok=True)
         return module
 
     def run(self, module, ranks, step_ms, *flags):
