@@ -41,6 +41,14 @@ static std::string entryText(const CudaSource &kernel, unsigned phase, StringRef
          "::" + kernel.functions[phase] + "(" + arguments + "); });\n}\n";
 }
 
+/// Takes out what unrolls loops, whose copies would take more time to compile than they save on
+/// fibers; lines keep their numbers.
+static void leaveLoops(std::string &text) {
+  const StringRef unroll = "#pragma unroll";
+  for (size_t at = 0; (at = text.find(unroll, at)) != std::string::npos;)
+    text.erase(at, std::min(text.find('\n', at), text.size()) - at);
+}
+
 std::string dlc::codegen::simtText(llvm::ArrayRef<CudaSource> kernels) {
   // NVIDIA's headers come first: simt.h has its own of CUDA's words.
   std::string text = includesOf(merged(kernels, &CudaSource::headers)) + "#line 1 \"abi.h\"\n" +
@@ -58,6 +66,7 @@ std::string dlc::codegen::simtText(llvm::ArrayRef<CudaSource> kernels) {
     for (unsigned phase = 0; phase < kernel.functions.size(); ++phase)
       text += entryText(kernel, phase, scope);
   }
+  leaveLoops(text);
   return text;
 }
 
@@ -81,11 +90,11 @@ llvm::Expected<HostCompiler> HostCompiler::find() {
 }
 
 /// Code for any processor with AVX2 that needs nothing but memcpy, memmove and memset; fibers have
-/// small stacks and no unwinder.
+/// small stacks and no unwinder. Lightly optimised: most of it runs for less time than it compiles.
 static const char *const flags[] = {"-x",
                                     "c++",
                                     "-std=c++20",
-                                    "-O2",
+                                    "-O1",
                                     "-march=x86-64-v3",
                                     "-ffp-contract=fast",
                                     "-fwrapv",
