@@ -5,12 +5,12 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Conversion/OutlineKernels.h"
-#include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
 #include "dialects/Program/Layout.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Conversion/FlatLayout.h"
 #include "passes/Conversion/StorageOrder.h"
+#include "passes/DL/Choice/EqualRegions.h"
 #include "passes/DL/Memory/Buffers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
@@ -19,7 +19,15 @@ using namespace mlir;
 
 namespace dlc {
 
-exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
+/// Regions that are equal, with one choice, have one text: to print one costs far more than to
+/// compare two.
+exec::KernelOp KernelOutliner::outlineOnce(dl::FusedOp fused) {
+  auto &alike = outlined[dl::hashOfRegion(fused)];
+  for (auto [other, kernel] : alike)
+    if (other.getCandidateAttr() == fused.getCandidateAttr() &&
+        other->hasAttr(dl::updateAttr) == fused->hasAttr(dl::updateAttr) &&
+        dl::haveEqualRegions(other, fused))
+      return kernel;
   MLIRContext *context = fused.getContext();
   SmallVector<exec::ArgumentAttr> buffers;
   auto add = [&](Type type, exec::Access access) {
@@ -39,6 +47,12 @@ exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
         fused.getBody().cloneInto(&region, mapping);
         adoptStorageOrder(region.front());
       });
+  alike.push_back({fused, kernel});
+  return kernel;
+}
+
+exec::KernelOp KernelOutliner::outline(dl::FusedOp fused) {
+  exec::KernelOp kernel = outlineOnce(fused);
   // For the report, and no part of a kernel's identity: what would have been second depends on the
   // tensors around a region.
   if (!kernel.getSecondBestAttr())

@@ -2,11 +2,11 @@
 #ifndef DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 #define DLC_PASSES_CONVERSION_OUTLINEKERNELS_H
 
+#include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dlc::dl {
-class FusedOp;
 class MultiTensorOp;
 class UpdateRowsOp;
 } // namespace dlc::dl
@@ -30,12 +30,15 @@ public:
   exec::KernelOp outline(dl::UpdateRowsOp update);
 
 private:
+  exec::KernelOp outlineOnce(dl::FusedOp fused);
   exec::KernelOp create(mlir::Operation *source, llvm::ArrayRef<exec::ArgumentAttr> buffers,
                         llvm::ArrayRef<exec::InPlaceAttr> inPlace, program::CandidateAttr candidate,
                         llvm::function_ref<void(mlir::Region &)> fill);
 
   mlir::Operation *before;
   llvm::StringMap<exec::KernelOp> kernels; ///< by text
+  /// By the hash of their regions, those whose texts are known.
+  llvm::DenseMap<size_t, llvm::SmallVector<std::pair<dl::FusedOp, exec::KernelOp>, 1>> outlined;
 };
 
 } // namespace dlc

@@ -42,6 +42,7 @@
 #include "dialects/DL/Ops/DLUpdateOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "dialects/Program/Layout.h"
+#include "passes/DL/Choice/EqualRegions.h"
 #include "passes/DL/Choice/Pbqp.h"
 #include "passes/DL/Memory/Buffers.h"
 #include "passes/DL/Passes.h"
@@ -243,30 +244,11 @@ private:
 
 } // namespace
 
-static size_t hashOf(FusedOp fused) {
-  llvm::hash_code hash =
-      llvm::hash_combine_range(fused->operand_type_begin(), fused->operand_type_end());
-  for (Operation &op : fused.getBody().front())
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue,
-                                                OperationEquivalence::ignoreHashValue,
-                                                OperationEquivalence::IgnoreLocations));
-  return hash;
-}
-
-/// Op by op, operand by operand: a + b is not b + a, which a generator may read otherwise.
-static bool areEqual(FusedOp a, FusedOp b) {
-  llvm::DenseMap<Value, Value> equal;
-  return OperationEquivalence::isRegionEquivalentTo(
-      &a.getBody(), &b.getBody(), [&](Value x, Value y) { return success(equal.lookup(x) == y); },
-      [&](Value x, Value y) { equal[x] = y; }, OperationEquivalence::IgnoreLocations);
-}
-
 /// Made for the first of equal regions, which then stands in it.
 KnownCandidates::Known &KnownCandidates::entryOf(FusedOp fused) {
-  auto &alike = byHash[hashOf(fused)];
+  auto &alike = byHash[hashOfRegion(fused)];
   for (auto &known : alike)
-    if (areEqual(known->first, fused))
+    if (haveEqualRegions(known->first, fused))
       return *known;
   alike.push_back(std::make_unique<Known>(Known{fused, {}, {}}));
   return *alike.back();
