@@ -1,18 +1,19 @@
 //===- MinCut.cpp - the cheapest edges that part a source from sinks --------------------------===//
 #include "passes/DL/Memory/MinCut.h"
 #include <algorithm>
+#include <utility>
 
 using namespace dlc::dl;
 
 unsigned FlowGraph::addNode() {
-  leaving.emplace_back();
-  return leaving.size() - 1;
+  firsts.push_back(none);
+  return firsts.size() - 1;
 }
 
 unsigned FlowGraph::addEdge(unsigned from, unsigned to, int64_t capacity) {
   const unsigned edge = ends.size();
-  leaving[from].push_back(edge);
-  leaving[to].push_back(edge + 1);
+  siblings.push_back(std::exchange(firsts[from], edge));
+  siblings.push_back(std::exchange(firsts[to], edge + 1));
   ends.insert(ends.end(), {to, from});
   left.insert(left.end(), {capacity, 0});
   return edge;
@@ -21,17 +22,17 @@ unsigned FlowGraph::addEdge(unsigned from, unsigned to, int64_t capacity) {
 /// From the sinks on, so that only what leads to one is looked at, until the source is found.
 /// Where it is not, the queue has all nodes that lead to a sink.
 bool FlowGraph::findLevels(unsigned source, const std::vector<bool> &sinks) {
-  level.assign(leaving.size(), far);
+  level.assign(size(), none);
   queue.clear();
-  for (unsigned node = 0; node < leaving.size(); ++node)
+  for (unsigned node = 0; node < size(); ++node)
     if (sinks[node]) {
       level[node] = 0;
       queue.push_back(node);
     }
   for (size_t i = 0; i < queue.size(); ++i)
-    for (unsigned edge : leaving[queue[i]]) {
+    for (unsigned edge = firsts[queue[i]]; edge != none; edge = siblings[edge]) {
       const unsigned node = ends[edge];
-      if (left[edge ^ 1] == 0 || level[node] != far)
+      if (left[edge ^ 1] == 0 || level[node] != none)
         continue;
       level[node] = level[queue[i]] + 1;
       if (node == source)
@@ -46,19 +47,17 @@ bool FlowGraph::findLevels(unsigned source, const std::vector<bool> &sinks) {
 int64_t FlowGraph::push(unsigned source) {
   path.clear();
   for (unsigned node = source; level[node] != 0;) {
-    for (; next[node] < leaving[node].size(); ++next[node]) {
-      const unsigned edge = leaving[node][next[node]];
-      if (left[edge] > 0 && level[ends[edge]] + 1 == level[node])
-        break;
-    }
-    if (next[node] < leaving[node].size()) {
-      path.push_back(leaving[node][next[node]]);
-      node = ends[path.back()];
+    unsigned &edge = next[node];
+    while (edge != none && !(left[edge] > 0 && level[ends[edge]] + 1 == level[node]))
+      edge = siblings[edge];
+    if (edge != none) {
+      path.push_back(edge);
+      node = ends[edge];
     } else if (path.empty()) {
       return 0;
     } else {
       node = ends[path.back() ^ 1];
-      ++next[node];
+      next[node] = siblings[next[node]];
       path.pop_back();
     }
   }
@@ -74,7 +73,7 @@ int64_t FlowGraph::push(unsigned source) {
 
 void FlowGraph::cut(unsigned source, std::vector<bool> &sinkSide) {
   while (findLevels(source, sinkSide)) {
-    next.assign(leaving.size(), 0);
+    next = firsts;
     while (push(source) > 0) {
     }
   }

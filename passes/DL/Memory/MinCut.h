@@ -16,13 +16,13 @@ namespace dlc::dl {
 
 class FlowGraph {
 public:
-  /// An edge that is never cut. Capacities of all others together stay below.
+  /// An edge that is never cut. Capacities of all siblings together stay below.
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
   /// Of each edge and the one back, the capacity that no flow takes.
   using Flow = std::vector<int64_t>;
 
   unsigned addNode();
-  size_t size() const { return leaving.size(); } ///< nodes
+  size_t size() const { return firsts.size(); } ///< nodes
   /// Its number, for raise.
   unsigned addEdge(unsigned from, unsigned to, int64_t capacity);
   void raise(unsigned edge, int64_t by) { left[edge] += by; }
@@ -37,14 +37,15 @@ private:
   bool findLevels(unsigned source, const std::vector<bool> &sinks);
   int64_t push(unsigned source);
 
-  // Of edges, each followed by the one back.
-  std::vector<unsigned> ends;
+  static constexpr unsigned none = ~0u;
+  // Of edges, each followed by the one back: where they end, the next edge of the same node.
+  std::vector<unsigned> ends, siblings;
   Flow left;
-  std::vector<std::vector<unsigned>> leaving;
-  std::vector<unsigned> level; ///< edges to the nearest sink; `far` where no path leads
-  std::vector<size_t> next;    ///< the first edge of a node that may still lead on
+  // Of nodes.
+  std::vector<unsigned> firsts; ///< an edge, or none
+  std::vector<unsigned> level;  ///< edges to the nearest sink, or none where no path leads
+  std::vector<unsigned> next;   ///< the first edge that may still lead on
   std::vector<unsigned> path, queue;
-  static constexpr unsigned far = ~0u;
 };
 
 } // namespace dlc::dl
