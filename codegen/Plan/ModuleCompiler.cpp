@@ -56,15 +56,13 @@ static dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> sel
     if (failed(buckets.run(module)) || failed(planModule(module, *selector, options)))
       return failure();
     dl::PlannedMemory memory;
-    auto isOfTraining = [&](exec::VariableOp variable) {
-      return llvm::any_of(module.getOps<exec::ProgramOp>(), [&](exec::ProgramOp program) {
-        return !program::usesModel(program.getKind()) &&
-               program.getKind() != program::EntryKind::Prepare &&
-               exec::usesVariable(program, variable);
-      });
-    };
+    llvm::DenseSet<Operation *> ofTraining;
+    for (auto program : module.getOps<exec::ProgramOp>())
+      if (!program::usesModel(program.getKind()) &&
+          program.getKind() != program::EntryKind::Prepare)
+        ofTraining.insert_range(exec::findUsedVariables(program, module));
     for (auto variable : module.getOps<exec::VariableOp>())
-      (variable.getRole() == program::Role::Derived && !isOfTraining(variable)
+      (variable.getRole() == program::Role::Derived && !ofTraining.contains(variable)
            ? memory.derivedBytes
            : memory.stateBytes) += exec::alignUp(variable.getBytes());
     for (auto program : module.getOps<exec::ProgramOp>())

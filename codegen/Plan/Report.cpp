@@ -35,6 +35,8 @@ private:
   json::Object buildRow(exec::RecordOp record);
   /// Elements of the parameters of `extent` that have not been counted in this entry.
   int64_t countParameters(const exec::Extent &extent);
+  /// The variables of which `extent` has bytes, or its exec.alloc.
+  SmallVector<Operation *> ownersOf(const exec::Extent &extent) const;
   /// The parameters that stand in `extent`, and those that what stands there is prepared from.
   llvm::SetVector<Operation *> findParameters(const exec::Extent &extent) const;
   void readPreparation(exec::ProgramOp prepare);
@@ -47,19 +49,20 @@ private:
   /// place. Null for others.
   Operation *countedFor(exec::VariableOp variable) const;
 
-  SmallVector<exec::VariableOp> parameters; ///< and their averages, by their places
-  /// What is prepared before inference, and the parameters that it is computed from.
-  std::vector<std::pair<exec::Extent, llvm::SetVector<Operation *>>> prepared;
+  SmallVector<exec::VariableOp> variables; ///< by their places
+  /// What is prepared before inference, by the variable or exec.alloc that it stands in, and the
+  /// parameters that it is computed from.
+  using Prepared = std::pair<exec::Extent, llvm::SetVector<Operation *>>;
+  llvm::DenseMap<Operation *, SmallVector<Prepared>> prepared;
 };
 } // namespace
 
 ReportBuilder::ReportBuilder(ModuleOp module, const Target &target)
     : module(module), target(target), symbols(module) {
-  for (auto variable : module.getOps<exec::VariableOp>())
-    if (countedFor(variable))
-      parameters.push_back(variable);
-  llvm::sort(parameters,
-             [](exec::VariableOp a, exec::VariableOp b) { return a.getOffset() < b.getOffset(); });
+  llvm::append_range(variables, module.getOps<exec::VariableOp>());
+  llvm::stable_sort(variables, [](exec::VariableOp a, exec::VariableOp b) {
+    return a.getOffset() < b.getOffset();
+  });
   for (auto program : module.getOps<exec::ProgramOp>())
     if (program.getKind() == program::EntryKind::Prepare)
       readPreparation(program);
@@ -77,22 +80,35 @@ Operation *ReportBuilder::countedFor(exec::VariableOp variable) const {
   return isAverage ? symbols.lookup(*variable.getOf()) : nullptr;
 }
 
+SmallVector<Operation *> ReportBuilder::ownersOf(const exec::Extent &extent) const {
+  if (extent.space == exec::Space::Arena)
+    return {extent.root};
+  SmallVector<Operation *> owners;
+  if (extent.space != exec::Space::State)
+    return owners;
+  const auto *first = llvm::partition_point(variables, [&](exec::VariableOp variable) {
+    return int64_t(variable.getOffset() + variable.getBytes()) <= extent.offset;
+  });
+  for (; first != variables.end() && int64_t(exec::VariableOp(*first).getOffset()) < extent.end();
+       ++first)
+    owners.push_back(*first);
+  return owners;
+}
+
 llvm::SetVector<Operation *> ReportBuilder::findParameters(const exec::Extent &extent) const {
   llvm::SetVector<Operation *> found;
-  if (extent.space == exec::Space::State) {
-    const auto *first = llvm::partition_point(parameters, [&](exec::VariableOp variable) {
-      return int64_t(variable.getOffset()) < extent.offset;
-    });
-    for (; first != parameters.end(); ++first) {
-      exec::VariableOp variable = *first;
-      if (int64_t(variable.getOffset() + variable.getBytes()) > extent.end())
-        break;
-      found.insert(countedFor(variable));
+  for (Operation *owner : ownersOf(extent)) {
+    if (auto variable = dyn_cast<exec::VariableOp>(owner)) {
+      const int64_t begin = variable.getOffset(), end = begin + int64_t(variable.getBytes());
+      Operation *parameter = countedFor(variable);
+      if (parameter && begin >= extent.offset && end <= extent.end())
+        found.insert(parameter);
     }
+    if (auto known = prepared.find(owner); known != prepared.end())
+      for (const auto &[place, sources] : known->second)
+        if (place.overlaps(extent))
+          found.insert_range(sources);
   }
-  for (const auto &[place, sources] : prepared)
-    if (place.overlaps(extent))
-      found.insert_range(sources);
   return found;
 }
 
@@ -105,8 +121,9 @@ void ReportBuilder::readPreparation(exec::ProgramOp prepare) {
       if (access.reads)
         sources.insert_range(findParameters(exec::getExtent(access.buffer)));
     for (const exec::BufferAccess &access : accesses)
-      if (access.writes)
-        prepared.emplace_back(exec::getExtent(access.buffer), sources);
+      if (const exec::Extent extent = exec::getExtent(access.buffer); access.writes)
+        for (Operation *owner : ownersOf(extent))
+          prepared[owner].emplace_back(extent, sources);
   }
 }
 
@@ -313,9 +330,10 @@ json::Array ReportBuilder::buildBuckets(exec::ProgramOp program) {
 
 int64_t ReportBuilder::countState(exec::ProgramOp program) {
   int64_t bytes = 0;
+  const llvm::DenseSet<Operation *> used = exec::findUsedVariables(program, module);
   for (auto variable : module.getOps<exec::VariableOp>())
     if (variable.getRole() != program::Role::Derived || program::usesModel(program.getKind()) ||
-        exec::usesVariable(program, variable))
+        used.contains(variable))
       bytes += static_cast<int64_t>(exec::alignUp(variable.getBytes()));
   return bytes;
 }

@@ -1,6 +1,7 @@
 //===- Memory.cpp - which bytes a buffer of a program stands for ------------------------------===//
 #include "dialects/Exec/Memory.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <map>
 
 using namespace mlir;
 
@@ -41,12 +42,25 @@ Extent getPlacedExtent(Value buffer) {
   return extent;
 }
 
-bool usesVariable(ProgramOp program, VariableOp variable) {
-  const int64_t begin = variable.getOffset(), end = begin + int64_t(variable.getBytes());
-  return llvm::any_of(program.getBlock().getOps<StateOp>(), [&](StateOp state) {
-    Extent extent = getExtent(state.getResult());
-    return extent.offset < end && begin < extent.end();
-  });
+llvm::DenseSet<Operation *> findUsedVariables(ProgramOp program, ModuleOp module) {
+  // The end of each piece of the state by its begin, of several that begin there the last.
+  std::map<int64_t, int64_t> touched;
+  for (auto state : program.getBlock().getOps<StateOp>()) {
+    const Extent extent = getExtent(state.getResult());
+    int64_t &end = touched[extent.offset];
+    end = std::max(end, extent.end());
+  }
+  int64_t before = 0; // what begins earlier may end later
+  for (auto &[begin, end] : touched)
+    before = end = std::max(end, before);
+  llvm::DenseSet<Operation *> used;
+  for (auto variable : module.getOps<VariableOp>()) {
+    const int64_t begin = variable.getOffset(), end = begin + int64_t(variable.getBytes());
+    auto behind = touched.lower_bound(end);
+    if (behind != touched.begin() && std::prev(behind)->second > begin)
+      used.insert(variable);
+  }
+  return used;
 }
 
 StringRef getRecordName(Location loc) {

@@ -8,6 +8,7 @@
 #define DLC_DIALECTS_EXEC_MEMORY_H
 
 #include "dialects/Exec/Exec.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace dlc::exec {
 
@@ -60,8 +61,8 @@ inline int64_t getStep(const Extent &extent) {
 /// what it computes again would lie in memory for longer.
 inline constexpr llvm::StringLiteral keepsPlaceName = "exec.keeps_place";
 
-/// Whether a record of `program` touches the variable.
-bool usesVariable(ProgramOp program, VariableOp variable);
+/// The variables of a module that records of `program` touch.
+llvm::DenseSet<mlir::Operation *> findUsedVariables(ProgramOp program, mlir::ModuleOp module);
 
 /// The layer and stage that a location names, "" if it names none. Of a fused location, the first
 /// part that has a name.
