@@ -7,6 +7,7 @@
 #include "codegen/Plan/TargetCandidates.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/Exec/Memory.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/DL/Memory/Buffers.h"
 #include "llvm/ADT/StringSet.h"
@@ -24,26 +25,38 @@ static bool takesMuchMore(ModuleOp module) {
   });
 }
 
-FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelector &selector,
-                                                  const DLPipelineOptions &options) {
-  PassManager convert(module.getContext());
-  addConversionPasses(convert);
-  if (failed(convert.run(module)))
+/// Without verifying each pass's module: that takes a tenth of the time.
+static LogicalResult runPasses(ModuleOp module, llvm::function_ref<void(PassManager &)> add) {
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  add(manager);
+  return manager.run(module);
+}
+
+/// planModule without the proof that the module is well formed.
+static FailureOr<std::vector<SelectedKernel>> makePlan(ModuleOp module, KernelSelector &selector,
+                                                       const DLPipelineOptions &options) {
+  if (failed(runPasses(module, [](PassManager &manager) { addConversionPasses(manager); })))
     return failure();
   FailureOr<std::vector<SelectedKernel>> kernels = selectKernels(module, selector);
   if (failed(kernels))
     return failure();
-  PassManager plan(module.getContext());
   const exec::ScheduleStreamsOptions streams = selector.target().streams();
-  addPlanPasses(plan, options, streams);
-  if (failed(plan.run(module)))
+  if (failed(runPasses(module,
+                       [&](PassManager &manager) { addPlanPasses(manager, options, streams); })))
     return failure();
-  if (streams.streams > 1 && takesMuchMore(module)) {
-    PassManager one(module.getContext());
-    addStreamPasses(one, options, {});
-    if (failed(one.run(module)))
-      return failure();
-  }
+  if (streams.streams > 1 && takesMuchMore(module) &&
+      failed(
+          runPasses(module, [&](PassManager &manager) { addStreamPasses(manager, options, {}); })))
+    return failure();
+  return kernels;
+}
+
+FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelector &selector,
+                                                  const DLPipelineOptions &options) {
+  FailureOr<std::vector<SelectedKernel>> kernels = makePlan(module, selector, options);
+  if (failed(kernels) || failed(verify(module)))
+    return failure();
   return kernels;
 }
 
@@ -51,9 +64,8 @@ FailureOr<std::vector<SelectedKernel>> planModule(ModuleOp module, KernelSelecto
 static dl::MemoryPlanner createMemoryPlanner(std::shared_ptr<KernelSelector> selector,
                                              DLPipelineOptions options) {
   return [=](ModuleOp module) -> FailureOr<dl::PlannedMemory> {
-    PassManager buckets(module.getContext());
-    addBucketPasses(buckets, options);
-    if (failed(buckets.run(module)) || failed(planModule(module, *selector, options)))
+    auto addBuckets = [&](PassManager &manager) { addBucketPasses(manager, options); };
+    if (failed(runPasses(module, addBuckets)) || failed(makePlan(module, *selector, options)))
       return failure();
     dl::PlannedMemory memory;
     llvm::DenseSet<Operation *> ofTraining;
@@ -76,10 +88,10 @@ static dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
   return [=](ModuleOp module, bool early) mutable -> FailureOr<dl::MemoryFit> {
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) {});
     options.refuseEarly = early;
-    PassManager manager(module.getContext());
-    addRegionPasses(manager, options);
-    const bool isFailed = failed(manager.run(module));
+    const bool isFailed =
+        failed(runPasses(module, [&](PassManager &manager) { addRegionPasses(manager, options); }));
     dl::MemoryFit fit;
+    fit.budget = options.memoryBudget;
     for (auto entry : module.getOps<dl::EntryOp>()) {
       double seconds = 0, again = 0;
       for (Operation &op : entry.getBlock())
@@ -93,7 +105,10 @@ static dl::MemoryFitter createMemoryFitter(DLPipelineOptions options) {
       fit.tooLarge[entry.getSymName()] = {bytes("before"), seconds};
       fit.isSearched &= isSearched;
       fit.bound = std::max(fit.bound, bytes("bound"));
-      fit.bytes = std::max(fit.bytes, bytes(isSearched ? "least" : "bound"));
+      if (const int64_t needed = bytes(isSearched ? "least" : "bound"); needed > fit.bytes) {
+        fit.bytes = needed;
+        fit.largest = entry.getSymName();
+      }
     }
     if (isFailed && fit.fits())
       return failure();

@@ -32,7 +32,9 @@ struct MemoryFit {
     int64_t bytes = 0;
     double seconds = 0;
   };
+  int64_t budget = 0;
   llvm::StringMap<Entry> tooLarge; ///< by name, entries that do not fit
+  std::string largest;             ///< the first of these that needs `bytes`
   /// The least that the largest of these was found to need, or `bound` where that was not looked
   /// for.
   int64_t bytes = 0;
@@ -45,6 +47,8 @@ struct MemoryFit {
 /// Takes the module apart. `early`: what is out of reach by its bound is not looked for. Fails,
 /// without a word, where the passes fail for another reason.
 using MemoryFitter = std::function<llvm::FailureOr<MemoryFit>(mlir::ModuleOp, bool early)>;
+/// The error that the entry needs so many bytes, or at least so many where `isBound`.
+mlir::InFlightDiagnostic emitMisfit(EntryOp entry, int64_t budget, int64_t bytes, bool isBound);
 /// The most divisions of a batch that dl-divide-batch tries, beside the whole.
 inline constexpr unsigned mostDivisions = 16;
 

@@ -421,7 +421,14 @@ void DivideBatch::runOnOperation() {
   // What fails for another reason does so again behind this pass, which says why.
   if (failed(whole) || whole->fits())
     return;
-  if (Choice choice = search(*whole); choice.parts > 1)
+  const Choice choice = search(*whole);
+  if (!choice.fit.fits() && choice.fit.isSearched) {
+    // The passes behind this one would only search again.
+    emitMisfit(getOperation().lookupSymbol<EntryOp>(choice.fit.largest), choice.fit.budget,
+               choice.fit.bytes, /*isBound=*/false);
+    return signalPassFailure();
+  }
+  if (choice.parts > 1)
     divideEntries(getOperation(), choice.parts, choice.leastBytes, *whole);
 }
 

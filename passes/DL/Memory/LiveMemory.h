@@ -50,6 +50,8 @@ public:
   /// Takes back what it did.
   void undo();
 
+  /// Whether anything is computed again.
+  bool changesEntry() const { return !clones.empty(); }
   int64_t countRecomputed() const;
   double recomputedSeconds() const;
 

@@ -45,6 +45,8 @@ private:
   FailureOr<Reached> meetBudget(EntryOp entry, int64_t before);
 
   MemoryPlanner planner;
+  /// What was last planned, while the module is still as it was then.
+  std::optional<PlannedMemory> planned;
 };
 } // namespace
 
@@ -77,10 +79,13 @@ FailureOr<PlannedMemory> Rematerialize::plan() {
 }
 
 FailureOr<int64_t> Rematerialize::bytesNeeded(EntryOp entry) {
-  FailureOr<PlannedMemory> memory = plan();
-  if (failed(memory))
-    return failure();
-  return memory->bytesOf(entry);
+  if (!planned) {
+    FailureOr<PlannedMemory> memory = plan();
+    if (failed(memory))
+      return failure();
+    planned = std::move(*memory);
+  }
+  return planned->bytesOf(entry);
 }
 
 /// What has been done to the entry: `memory` computes again what it does.
@@ -124,6 +129,7 @@ LogicalResult Rematerialize::reduceMost(EntryOp entry, int64_t before) {
   memory.reduceMost();
   if (memory.countRecomputed() == 0)
     return success();
+  planned.reset();
   FailureOr<int64_t> after = bytesNeeded(entry);
   if (failed(after))
     return failure();
@@ -141,6 +147,14 @@ static std::string describe(int64_t bytes) {
              : llvm::formatv("{0} ({1:F2} GiB)", text, double(bytes) / gibibyte).str();
 }
 
+InFlightDiagnostic dlc::dl::emitMisfit(EntryOp entry, int64_t budget, int64_t bytes, bool isBound) {
+  return emitError(entry.getLoc())
+         << "'" << entry.getSymName() << "' does not fit into a memory budget of "
+         << describe(budget)
+         << (isBound ? ": it needs at least " : ": the least that it was found to need is ")
+         << describe(bytes) << ", state and arena";
+}
+
 /// More than the budget if it cannot be met.
 FailureOr<Reached> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
   LiveMemory memory(entry, cheap);
@@ -148,11 +162,15 @@ FailureOr<Reached> Rematerialize::meetBudget(EntryOp entry, int64_t before) {
   if (early && bound > memoryBudget)
     return Reached{std::nullopt, bound};
   int64_t least = before, goal = memoryBudget - besides;
+  bool isChanged = false;
   const unsigned rounds = 6;
   for (unsigned round = 0;; ++round) {
     const bool isLast = round == rounds || !memory.reduce(goal);
     if (isLast)
       memory.reduceMost();
+    isChanged |= memory.changesEntry();
+    if (isChanged)
+      planned.reset();
     FailureOr<int64_t> needed = bytesNeeded(entry);
     if (failed(needed))
       return failure();
@@ -169,6 +187,7 @@ void Rematerialize::runOnOperation() {
   FailureOr<PlannedMemory> memory = plan();
   if (failed(memory))
     return signalPassFailure();
+  planned = *memory;
   EntryOp largest; // of those that do not fit
   int64_t most = memoryBudget;
   for (auto entry : getOperation().getOps<EntryOp>()) {
@@ -191,11 +210,7 @@ void Rematerialize::runOnOperation() {
   }
   if (!largest)
     return;
-  emitError(largest.getLoc()) << "'" << largest.getSymName()
-                              << "' does not fit into a memory budget of " << describe(memoryBudget)
-                              << (early ? ": it needs at least "
-                                        : ": the least that it was found to need is ")
-                              << describe(most) << ", state and arena";
+  emitMisfit(largest, memoryBudget, most, early);
   signalPassFailure();
 }
 
