@@ -1,6 +1,7 @@
 //===- CompiledKernel.cpp - see CompiledKernel.h ----------------------------------------------===//
 #include "codegen/Compile/CompiledKernel.h"
 #include "codegen/Compile/KernelCache.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dlc::codegen;
@@ -15,6 +16,14 @@ SmallVector<unsigned> SelectedKernel::launches() const {
     if (!phase.call)
       numbers.push_back(number);
   return numbers;
+}
+
+dlc::program::CandidateAttr SelectedKernel::asAttr(mlir::MLIRContext *context) const {
+  mlir::Builder builder(context);
+  return dlc::program::CandidateAttr::get(context, builder.getStringAttr(generator->name()),
+                                          builder.getStringAttr(candidate.schedule),
+                                          builder.getF64FloatAttr(candidate.cost),
+                                          int64_t(candidate.workspaceBytes), !candidate.inPlace);
 }
 
 std::string KernelImage::serialise() const {

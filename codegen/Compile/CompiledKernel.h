@@ -16,14 +16,6 @@ struct GeneratedCandidate {
 
   /// "library: cuDNN", "cpu-map: map"
   std::string name() const { return (generator->name() + ": " + candidate.schedule).str(); }
-  /// As it stands on a region or kernel that runs so.
-  program::CandidateAttr asAttr(mlir::MLIRContext *context) const {
-    mlir::Builder builder(context);
-    return program::CandidateAttr::get(context, builder.getStringAttr(generator->name()),
-                                       builder.getStringAttr(candidate.schedule),
-                                       builder.getF64FloatAttr(candidate.cost),
-                                       int64_t(candidate.workspaceBytes), !candidate.inPlace);
-  }
   bool isOf(program::CandidateAttr chosen) const {
     return chosen.isCode(generator->name(), candidate.schedule);
   }
@@ -46,6 +38,9 @@ struct SelectedKernel {
   llvm::SmallVector<unsigned> launches() const;
   /// 32 hexadecimal digits.
   std::string keyText() const;
+
+  /// As it stands on a region or kernel that runs so.
+  program::CandidateAttr asAttr(mlir::MLIRContext *context) const;
 };
 
 struct CompileOptions {

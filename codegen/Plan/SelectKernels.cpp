@@ -12,10 +12,6 @@ using namespace mlir;
 
 namespace dlc::codegen {
 
-static program::CandidateAttr candidateOf(const SelectedKernel &selected, MLIRContext *context) {
-  return GeneratedCandidate{selected.generator, selected.candidate}.asAttr(context);
-}
-
 /// `alternative`: a kernel that may run instead, or null.
 static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
                          const SelectedKernel *alternative) {
@@ -30,9 +26,9 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
   kernel.setWorkspace(std::max(selected.candidate.workspaceBytes,
                                alternative ? alternative->candidate.workspaceBytes : uint64_t(0)));
   kernel.setKey(selected.keyText());
-  kernel.setCandidateAttr(candidateOf(selected, kernel.getContext()));
+  kernel.setCandidateAttr(selected.asAttr(kernel.getContext()));
   if (alternative)
-    kernel.setAlternativeAttr(candidateOf(*alternative, kernel.getContext()));
+    kernel.setAlternativeAttr(alternative->asAttr(kernel.getContext()));
   if (const std::optional<Preparation> &first = selected.candidate.preparation)
     kernel.setPreparationAttr(exec::PreparationAttr::get(
         kernel.getContext(), first->operand, first->phases, builder.getStringAttr(first->form),
