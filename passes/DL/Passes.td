@@ -149,9 +149,9 @@ def DivideBatch : Pass<"dl-divide-batch", "::mlir::ModuleOp"> {
     Within a memory budget the pass tries out what computing again alone does not reach: more and
     smaller tensors, in 2 to 32 parts, 16 divisions at most, each compiled as far as to know its
     memory and its seconds, or that it does not fit by what its ops read and write at once. What
-    fits and takes the least time is taken; else what needs the least. An entry that is divided
-    has `dl.division`: the `parts`, and the bytes that it needed `before` and the `seconds` that it
-    took.
+    fits and takes the least time is taken; where nothing fits, it is an error that says the least
+    that was found to be needed. An entry that is divided has `dl.division`: the `parts`, and the
+    bytes that it needed `before` and the `seconds` that it took.
   }];
   let options = [
     Option<"parts", "parts", "int64_t", "1", "parts of the batch; 1: as a memory budget asks for">,
