@@ -91,8 +91,9 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     unsigned getNumBuffers() { return getBuffers().size(); }
     /// Of a run, as estimated; nothing before it has a candidate.
     ::std::optional<double> getSeconds() {
-      program::CandidateAttr candidate = getCandidateAttr();
-      return candidate ? ::std::optional(candidate.getSeconds().getValueAsDouble()) : ::std::nullopt;
+      if (!getCandidateAttr())
+        return ::std::nullopt;
+      return getCandidateAttr().getSeconds().getValueAsDouble();
     }
     ArgumentAttr getBuffer(unsigned number) {
       return ::llvm::cast<ArgumentAttr>(getBuffers()[number]);

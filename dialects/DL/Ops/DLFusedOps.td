@@ -27,7 +27,8 @@ def DL_FusedOp
     would come next, with what that takes around it. Not differentiable: fusion comes after
     differentiation.
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$operands, OptionalAttr<Program_CandidateAttr>:$candidate,
+  let arguments = (ins Variadic<DL_Tensor>:$operands,
+      OptionalAttr<Program_CandidateAttr>:$candidate,
       OptionalAttr<Program_CandidateAttr>:$second_best);
   let results = (outs Variadic<DL_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
