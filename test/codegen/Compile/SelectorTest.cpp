@@ -91,12 +91,20 @@ TEST(Selector, Prepares) {
   }
 }
 
-/// A candidate is taken by its name; one that nobody offers is an error.
-TEST(Selector, TakesByName) {
+/// A candidate is taken by its generator and schedule; one that nobody offers is an error.
+TEST(Selector, TakesWhatIsChosen) {
   KernelSelector selector(targetOf("cpu:avx2"));
   Product product(64);
+  Builder builder(product.block().getParentOp()->getContext());
+  auto chosen = [&](StringRef generator, StringRef schedule) {
+    return program::CandidateAttr::get(builder.getContext(), builder.getStringAttr(generator),
+                                       builder.getStringAttr(schedule), builder.getF64FloatAttr(0),
+                                       /*workspace=*/0,
+                                       /*not_in_place=*/false);
+  };
   for (const GeneratedCandidate &candidate : selector.offer(product.spec()).candidates) {
-    FailureOr<SelectedKernel> kernel = selector.select(product.block(), candidate.name());
+    FailureOr<SelectedKernel> kernel = selector.select(
+        product.block(), chosen(candidate.generator->name(), candidate.candidate.schedule));
     ASSERT_TRUE(succeeded(kernel));
     EXPECT_EQ(kernel->generator, candidate.generator);
     EXPECT_EQ(kernel->candidate.schedule, candidate.candidate.schedule);
@@ -104,7 +112,7 @@ TEST(Selector, TakesByName) {
   std::string message;
   ScopedDiagnosticHandler handler(product.block().getParentOp()->getContext(),
                                   [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
-  EXPECT_TRUE(failed(selector.select(product.block(), "cpu-map: nothing")));
+  EXPECT_TRUE(failed(selector.select(product.block(), chosen("cpu-map", "nothing"))));
   EXPECT_EQ(message, "no generator offers 'cpu-map: nothing' for this kernel");
 }
 
