@@ -423,10 +423,11 @@ TEST(Checkpoint, TakesWeightsOfOtherFloats) {
   const std::string path = ready.folder.path("half.safetensors");
   const std::vector<StoredTensor> tensors{{"linear1.weight", DLC_BF16, {4, 16}, 0, 0},
                                           {"linear1.bias", DLC_F16, {4}, 0, 0}};
-  const uint16_t bf16 = 0xc049 /* -3.140625 */, f16 = 0x3555 /* 0.333251953125 */;
+  const std::vector<uint16_t> weights(64, 0xc049); // -3.140625
+  const std::vector<uint16_t> biases(4, 0x3555);   // 0.333251953125
   auto writer = SafetensorsWriter::create(path, tensors, {});
-  EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<uint16_t>(64, bf16)))).ok());
-  EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<uint16_t>(4, f16)))).ok());
+  EXPECT_TRUE(writer->append(std::as_bytes(std::span(weights))).ok());
+  EXPECT_TRUE(writer->append(std::as_bytes(std::span(biases))).ok());
   EXPECT_TRUE(writer->commit().ok());
   EXPECT_EQ(describeConversion(state->module()->plan(), path).take(),
             "tensor 'linear1.weight' and 1 more are bf16 there, f32 in the module");
@@ -451,11 +452,12 @@ TEST(Checkpoint, RefusesWeightsThatTheModelHasNoRoomFor) {
   auto state = State::create(*module, openCpu({.threads = 1}).take(), 1).take();
   const std::string path = folder.path("w.safetensors");
   auto load = [&](float bias) {
+    const std::vector<float> weights(64, 1), biases(4, bias);
     auto writer = SafetensorsWriter::create(
         path, {{"linear1.weight", DLC_F32, {4, 16}, 0, 0}, {"linear1.bias", DLC_F32, {4}, 0, 0}},
         {});
-    EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<float>(64, 1)))).ok());
-    EXPECT_TRUE(writer->append(std::as_bytes(std::span(std::vector<float>(4, bias)))).ok());
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(weights))).ok());
+    EXPECT_TRUE(writer->append(std::as_bytes(std::span(biases))).ok());
     EXPECT_TRUE(writer->commit().ok());
     return std::string(loadVariables(*state, path, LoadMode::Weights).status().message());
   };
