@@ -267,19 +267,20 @@ static size_t indexOf(const Plan &plan, const VariableInfo &variable) {
 static Result<std::vector<std::byte>> readAs(dlc_dtype dtype, const SafetensorsFile &file,
                                              const StoredTensor &tensor) {
   std::vector<std::byte> content;
-  DLC_TRY(reserveRoom(content, tensor.bytes));
+  DLC_TRY(reserveRoom(content, tensor.bytes).in(file.path()));
   content.resize(tensor.bytes);
   DLC_TRY(file.read(tensor, content));
   if (tensor.dtype == dtype)
     return content;
   const uint64_t from = dtypeSize(tensor.dtype), to = dtypeSize(dtype);
   std::vector<std::byte> converted;
-  DLC_TRY(reserveRoom(converted, tensor.bytes / from * to));
+  DLC_TRY(reserveRoom(converted, tensor.bytes / from * to).in(file.path()));
   converted.resize(tensor.bytes / from * to);
   for (uint64_t i = 0; i < tensor.bytes / from; ++i)
     storeElement(dtype, loadElement(tensor.dtype, &content[i * from]), &converted[i * to]);
   if (!allFinite(dtype, converted) && allFinite(tensor.dtype, content))
-    return invalid(tensor.quoted(), " holds a number that ", dtypeName(dtype), " has no room for");
+    return invalid(tensor.quoted(), " holds a number that ", dtypeName(dtype), " has no room for")
+        .in(file.path());
   return converted;
 }
 
@@ -289,11 +290,8 @@ static Status take(State &state, const SafetensorsFile &file, const std::vector<
   const Plan &plan = state.module()->plan();
   std::vector<std::vector<std::byte>> contents;
   for (const Taken &each : all) {
-    Result<std::vector<std::byte>> content =
-        readAs(plan.variables[each.variable].type.dtype, file, *each.tensor);
-    if (!content.ok())
-      return content.takeStatus().in(file.path());
-    contents.push_back(std::move(*content));
+    DLC_TRY_ASSIGN(content, readAs(plan.variables[each.variable].type.dtype, file, *each.tensor));
+    contents.push_back(std::move(content));
   }
   std::vector<bool> taken(plan.variables.size(), false);
   for (size_t i = 0; i < contents.size(); ++i) {
