@@ -345,26 +345,20 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
 Result<std::string> describeConversion(const Plan &plan, const std::string &path) {
   return guarded([&]() -> Result<std::string> {
     DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
-    const StoredTensor *first = nullptr;
-    const VariableInfo *firstVariable = nullptr;
-    size_t others = 0;
-    for (const VariableInfo &variable : plan.variables) {
-      const StoredTensor *tensor =
-          isRequired(variable.role, LoadMode::Weights) ? file.find(variable.name) : nullptr;
-      if (!tensor || tensor->dtype == variable.type.dtype)
-        continue;
-      others += first != nullptr;
-      if (!first) {
-        first = tensor;
-        firstVariable = &variable;
-      }
-    }
-    if (!first)
+    std::vector<Taken> others;
+    for (const VariableInfo &variable : plan.variables)
+      if (const StoredTensor *tensor = file.find(variable.name);
+          tensor && isRequired(variable.role, LoadMode::Weights) &&
+          tensor->dtype != variable.type.dtype)
+        others.push_back({tensor, indexOf(plan, variable)});
+    if (others.empty())
       return std::string();
-    return concat(first->quoted(),
-                  others ? concat(" and ", others, " more are ") : std::string(" is "),
-                  dtypeName(first->dtype), " there, ", dtypeName(firstVariable->type.dtype),
-                  " in the module");
+    const auto [tensor, variable] = others.front();
+    return concat(tensor->quoted(),
+                  others.size() > 1 ? concat(" and ", others.size() - 1, " more are ")
+                                    : std::string(" is "),
+                  dtypeName(tensor->dtype), " there, ",
+                  dtypeName(plan.variables[variable].type.dtype), " in the module");
   });
 }
 

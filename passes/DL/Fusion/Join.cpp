@@ -25,28 +25,32 @@ static std::vector<Candidate> candidatesAsStored(CandidateSource &source, FusedO
   return source.candidatesIn(region, layouts);
 }
 
+/// Nothing if there are none.
+static std::optional<Candidate> firstOf(const std::vector<Candidate> &all) {
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
 double Joiner::secondsOf(FusedOp region) {
   if (region.getCandidateAttr())
     return dl::secondsOf(region);
-  const std::vector<Candidate> all = source.candidates(region);
-  return all.empty() ? std::numeric_limits<double>::infinity() : all.front().seconds;
+  const std::optional<Candidate> first = firstOf(source.candidates(region));
+  return first ? first->seconds : std::numeric_limits<double>::infinity();
 }
 
 /// Nothing where no kernel holds the joined region.
 std::optional<Candidate> Joiner::codeFor(const Join &join, JoinedCode code) {
   FusedOp region = join.region;
   program::CandidateAttr chosen = region.getCandidateAttr();
-  const std::vector<Candidate> all =
-      chosen ? candidatesAsStored(source, join.joined) : source.candidates(join.joined);
-  auto found = all.begin();
-  if (chosen)
-    found = llvm::find_if(all, [](const Candidate &one) { return one.pinned; });
+  if (!chosen)
+    return firstOf(source.candidates(join.joined));
+  const std::vector<Candidate> all = candidatesAsStored(source, join.joined);
+  auto found = llvm::find_if(all, [](const Candidate &one) { return one.pinned; });
   if (found == all.end())
     found = llvm::find_if(
         all, [&](const Candidate &one) { return chosen.isCode(one.generator, one.schedule); });
-  if (found == all.end() && code == JoinedCode::Any)
-    found = all.begin();
-  return found == all.end() ? std::nullopt : std::optional(*found);
+  if (found != all.end())
+    return *found;
+  return code == JoinedCode::Any ? firstOf(all) : std::nullopt;
 }
 
 /// What passes have noted of the region holds of the joined one, and so does its choice, with the

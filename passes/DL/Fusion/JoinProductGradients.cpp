@@ -11,7 +11,6 @@
 // The same for a weight stored the other way round, matmul(%x^T, %dy).
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"

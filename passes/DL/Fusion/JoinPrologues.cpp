@@ -21,7 +21,6 @@
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
-#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "passes/DL/Fusion/Join.h"
 #include "passes/DL/Memory/Buffers.h"

@@ -9,7 +9,6 @@
 //   %y, %mean, %m2 = fused{ convolution; moments }
 //
 //===------------------------------------------------------------------------------------------===//
-#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "passes/DL/Fusion/Join.h"

@@ -20,7 +20,6 @@
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
-#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"

@@ -16,7 +16,7 @@ namespace dlc::dl {
 
 class FlowGraph {
 public:
-  /// An edge that is never cut. Capacities of all siblings together stay below.
+  /// An edge that is never cut. Capacities of all others together stay below.
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
   /// Of each edge and the one back, the capacity that no flow takes.
   using Flow = std::vector<int64_t>;
