@@ -17,8 +17,16 @@
 
 namespace dlc::runtime {
 
+/// With zeros in front: addresses of one machine are equally long, and what sending them takes does
+/// not depend on the numbers that a system hands out.
+static std::string digitsOf(uint64_t number, size_t count) {
+  const std::string digits = std::to_string(number);
+  return std::string(count - std::min(count, digits.size()), '0') + digits;
+}
+
 std::string WatchAddress::text() const {
-  std::string text = concat(token, " ", node, " ", name.empty() ? "-" : name, " ", port);
+  std::string text = concat(digitsOf(token, 20), " ", digitsOf(node, 20), " ",
+                            name.empty() ? "-" : name, " ", digitsOf(port, 5));
   for (const std::string &host : hosts)
     text += " " + host;
   return text;
