@@ -5,6 +5,7 @@
 // loader does not check.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Processors.h"
 #include "codegen/CPU/Architecture.h"
 #include "codegen/Machine/System.h"
@@ -45,9 +46,10 @@ static SmallVector<StringRef> sortedNames(const CpuFeatures &features) {
   return names;
 }
 
-/// The code for `cpu` where only what `has` lists may be used of it.
+/// The code for `cpu` where only what `has` lists may be used of it, and of that what `allowed` has
+/// a dlc_cpu_feature for.
 static llvm::Expected<CpuTarget> targetFor(const Architecture &architecture, StringRef cpu,
-                                           const CpuFeatures &has) {
+                                           const CpuFeatures &has, uint64_t allowed = ~0ull) {
   CpuTarget target;
   target.architecture = &architecture;
   target.cpu = cpu.str();
@@ -57,7 +59,8 @@ static llvm::Expected<CpuTarget> targetFor(const Architecture &architecture, Str
     entry.second = false;
   const SmallVector<Architecture::Requirement> requirements = architecture.requirements();
   for (const Architecture::Requirement &required : requirements) {
-    if (!llvm::all_of(required.names.keys(), [&](StringRef name) { return has.lookup(name); }))
+    if (!(required.bit & allowed) ||
+        !llvm::all_of(required.names.keys(), [&](StringRef name) { return has.lookup(name); }))
       continue;
     target.required |= required.bit;
     for (StringRef name : required.names.keys())
@@ -115,9 +118,11 @@ static llvm::Error unknownProcessor(StringRef name) {
 static llvm::Expected<CpuTarget> nativeTarget() {
   const Architecture &host = architectureOf(llvm::Triple(llvm::sys::getProcessTriple()));
   CpuFeatures has = llvm::sys::getHostCPUFeatures();
+  // Tiles are there for who may use them.
+  const uint64_t allowed = runtime::hostCpuFeatures();
   const char *other = std::getenv("DLC_NATIVE_CPU");
   if (!other) {
-    llvm::Expected<CpuTarget> target = targetFor(host, llvm::sys::getHostCPUName(), has);
+    llvm::Expected<CpuTarget> target = targetFor(host, llvm::sys::getHostCPUName(), has, allowed);
     const runtime::Processors &own = runtime::processors();
     if (target && !own.allowed.empty())
       readSystem(target->machine, "", own.allowed.front(), int64_t(own.cores.size()));
@@ -128,7 +133,7 @@ static llvm::Expected<CpuTarget> nativeTarget() {
   CpuFeatures others = host.featuresOf(other);
   for (auto &entry : has)
     entry.second &= others.lookup(entry.first());
-  return targetFor(host, other, has);
+  return targetFor(host, other, has, allowed);
 }
 
 llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {

@@ -81,6 +81,7 @@ static llvm::ArrayRef<Row> rows() {
         .l3Bytes = 105 << 20,
         .l3Cores = 56,
         .issuesPerCycle = 6,
+        .bf16DotsPerCycle = 0.5, // half of what f32's multiply-adds are: pairs gain nothing
         .tileCyclesPerSecond32 = 2.6e9,
         .tileCyclesPerSecond64 = 2.4e9,
         .l3BytesPerSecond = 25e9,

@@ -38,6 +38,8 @@ struct CpuMachine {
   double fmaLatency = 4;      ///< cycles
   /// The same of pairs of bf16 whose products are added in f32 (VDPBF16PS).
   double bf16DotsPerCycle = 1, bf16DotLatency = 6;
+  /// Cycles of AMX tiles of 1 KiB: of multiplying two, and of loading one, partly from L2.
+  double amxDotCycles = 16, amxLoadCycles = 16;
   /// Of register tiles, as far as caches and the ends of loops let them run: no clock. Ports that
   /// take a vector in two halves halve them.
   double tileCyclesPerSecond32 = 2.6e9,

@@ -40,6 +40,8 @@ static llvm::ArrayRef<CpuField> fieldsOf(const CpuMachine &) {
       {"fma_latency", &CpuMachine::fmaLatency},
       {"bf16_dots_per_cycle", &CpuMachine::bf16DotsPerCycle},
       {"bf16_dot_latency", &CpuMachine::bf16DotLatency},
+      {"amx_dot_cycles", &CpuMachine::amxDotCycles},
+      {"amx_load_cycles", &CpuMachine::amxLoadCycles},
       {"tile_cycles_per_second_32", &CpuMachine::tileCyclesPerSecond32},
       {"tile_cycles_per_second_64", &CpuMachine::tileCyclesPerSecond64},
       {"vector_operations_per_second", &CpuMachine::vectorOperationsPerSecond},

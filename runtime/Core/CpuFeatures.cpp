@@ -6,6 +6,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -18,6 +20,13 @@ static uint64_t enabledStates() {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return uint64_t(high) << 32 | low;
+}
+
+/// Linux lets a process use tiles that has asked for them, with all threads of its own.
+static bool mayUseTiles() {
+  constexpr int request = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool may = syscall(SYS_arch_prctl, request, tileData) == 0;
+  return may;
 }
 
 uint64_t hostCpuFeatures() {
@@ -51,7 +60,7 @@ uint64_t hostCpuFeatures() {
   if ((features & DLC_CPU_AVX512) && all(a71, {5}))
     features |= DLC_CPU_AVX512_BF16;
   // AMX-BF16, AMX-TILE.
-  if (tiles && all(d7, {22, 24}))
+  if (tiles && all(d7, {22, 24}) && mayUseTiles())
     features |= DLC_CPU_AMX_BF16;
   return features;
 }

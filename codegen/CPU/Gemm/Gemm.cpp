@@ -41,6 +41,9 @@ private:
   Value wholeAt(const Block &block, Value piece);
   void readOperands();
   void packA(const Block &block, Value target);
+  void packGroups(const Block &block, Value target);
+  Value wholeSteps(const Block &block);
+  void clearSteps(const Block &block, Value target);
   void packB(const Block &block, Value target);
   void packBlock(const Source &source, const PackedSum &sum, unsigned along, bool lanesContiguous,
                  ArrayRef<Value> corner, Value first, Value end, int64_t size, int64_t distance,
@@ -140,6 +143,7 @@ void GemmPhase::packWhole() {
 
 void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
   readOperands();
+  problem.kernel->begin(e);
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   Value packedA = e.at(tileBuffer, e.lanes * e.lanes);
@@ -173,6 +177,7 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
       });
     });
   });
+  problem.kernel->end(e);
   if (finishesRows())
     finishRows(task, accumulators);
   if (problem.finish)
@@ -185,7 +190,59 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
 // Packing
 //===------------------------------------------------------------------------------------------===//
 
+/// The steps of a block, and of panels of b what follows them up to a whole group: zero.
+Value GemmPhase::wholeSteps(const Block &block) {
+  const int64_t group = problem.kernel->group();
+  return group == 1 ? block.steps : e.mul(e.div(e.add(block.steps, group - 1), group), group);
+}
+
+void GemmPhase::clearSteps(const Block &block, Value target) {
+  e.loop(block.panel, block.panelEnd, 1, [&](Value panel) {
+    Value base = e.at(target, e.mul(e.sub(panel, block.panel), layout.panelElements));
+    e.loop(e.mul(block.steps, layout.width), e.mul(wholeSteps(block), layout.width), e.lanes,
+           [&](Value place) { e.storeAligned(e.zeroVector(), e.at(base, place)); });
+  });
+}
+
+/// Tiles as [group of steps][row][step], whole groups: what follows the sum's end is zero. Rows
+/// that do not exist are left as they are, and so are sums of theirs. Steps that are neighbours in
+/// memory are copied; else vectors of rows are transposed.
+void GemmPhase::packGroups(const Block &block, Value target) {
+  const PackedSum sum{problem.kernel->formatA(problem.element), problem.k};
+  e.loop(block.tile, block.tileEnd, 1, [&](Value tile) {
+    Value base = e.at(target, e.mul(e.sub(tile, block.tile), layout.tileElements));
+    Value first = e.mul(tile, schedule.rows);
+    Value rows = e.minimum(e.constant(schedule.rows), e.sub(e.constant(problem.m), first));
+    auto at = [&](Value row, Value step) -> SmallVector<Value> {
+      return {block.outer, e.add(first, row), e.add(block.k, e.mul(step, sum.format.numbers))};
+    };
+    auto place = [&](Value row, Value step) {
+      return e.at(base, e.add(e.mul(step, layout.pitchA), e.mul(row, e.lanes)));
+    };
+    if (!problem.rowsContiguousA) {
+      e.loop(e.constant(0), rows, 1, [&](Value row) {
+        e.loop(e.constant(0), block.steps, e.lanes, [&](Value step) {
+          Value vector = readSteps(a, sum, at(row, step), /*across=*/2, e.sub(block.steps, step));
+          e.storeAligned(vector, place(row, step));
+        });
+      });
+      return;
+    }
+    e.loop(e.constant(0), rows, e.lanes, [&](Value row) {
+      e.loop(e.constant(0), block.steps, e.lanes, [&](Value step) {
+        Value count = e.minimum(e.constant(e.lanes), e.sub(block.steps, step));
+        pack(a, sum, at(row, step), /*along=*/1, /*lanesContiguous=*/true, e.sub(rows, row), count,
+             e.lanes, tileBuffer);
+        e.clearRows(tileBuffer, count);
+        e.transpose(tileBuffer, e.constant(e.lanes), place(row, step), e.constant(e.lanes));
+      });
+    });
+  });
+}
+
 void GemmPhase::packA(const Block &block, Value target) {
+  if (problem.inGroups())
+    return packGroups(block, target);
   packBlock(a, {problem.kernel->formatA(problem.element), problem.k}, /*along=*/1,
             problem.rowsContiguousA, {block.outer, e.constant(0), block.k}, block.tile,
             block.tileEnd, schedule.rows, layout.tileElements, block.steps, target);
@@ -198,6 +255,8 @@ void GemmPhase::packB(const Block &block, Value target) {
   packBlock(b, {problem.kernel->formatB(problem.element), problem.k}, /*along=*/2,
             problem.columnsContiguousB, {block.outer, block.k, e.constant(0)}, block.panel,
             block.panelEnd, layout.width, layout.panelElements, block.steps, target);
+  if (problem.steps() % problem.kernel->group() != 0)
+    clearSteps(block, target);
 }
 
 /// Packs panels [first, end) of `size` places along index `along` as [panel][step][pitch], pitch =
@@ -254,6 +313,7 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
   Value noOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
   Value accumulate = e.less(task.block, block.number);
   Value last = e.less(e.constant(problem.blocks(schedule.depth) - 2), block.number);
+  Value steps = wholeSteps(block);
   auto run = [&](Value tile, Value panel) {
     Value slot = e.constant(0);
     if (layout.inWorkspace)
@@ -266,8 +326,10 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     const bool finishes = !layout.inWorkspace && !finishesRows();
     if (finishes)
       e.when(last, [&] { prefetchTile(task.batch, tile, panel); });
-    LLVM::CallOp::create(e.b, e.loc, micro,
-                         ValueRange{rows, columns, noOffsets, block.steps, acc, accumulate});
+    SmallVector<Value> arguments{rows, columns, noOffsets, steps, acc, accumulate};
+    if (problem.inGroups())
+      arguments.push_back(e.constant(1));
+    LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     if (finishes)
       e.when(last, [&] {
         finishTile(task.batch, tile, panel,
@@ -388,7 +450,8 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   problem.kernel = schedule.kernel;
   GemmLayout layout(problem, schedule, problem.element.lanes(target));
   MicroTile micro;
-  micro.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, schedule.rows));
+  for (int64_t row = 0; row < schedule.rows; ++row)
+    micro.rowOffsets.push_back(problem.inGroups() ? row * layout.lanes : row);
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
   LLVM::LLVMFuncOp function = problem.kernel->emit(module, target, problem.element, micro);

@@ -64,6 +64,9 @@ struct GemmProblem {
   int64_t steps() const { return kernel->steps(k); }
   int64_t sumLength() const { return terms * steps(); }
   int64_t blocks(int64_t depth) const { return terms * ceilDiv(steps(), depth); }
+  /// Whether the micro-kernel takes groups (MicroKernel.h): then a packed tile is the groups of its
+  /// steps, each of which holds the rows one behind the other.
+  bool inGroups() const { return kernel->group() > 1; }
 };
 
 /// Behind the other words of a schedule.

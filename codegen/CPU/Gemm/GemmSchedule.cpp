@@ -40,7 +40,9 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
 static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t vectors) {
   if (p.m == 1 || p.finish)
     return roundUp(p.steps(), m.lanes);
-  int64_t longest = std::max(m.lanes, m.l1Bytes * 3 / 2 / (m.elementBytes * vectors * m.lanes));
+  // Tiles are multiplied faster than a panel comes from L2.
+  const int64_t bytes = p.inGroups() ? m.l1Bytes * 2 / 3 : m.l1Bytes * 3 / 2;
+  int64_t longest = std::max(m.lanes, bytes / (m.elementBytes * vectors * m.lanes));
   return roundUp(ceilDiv(p.steps(), ceilDiv(p.steps(), longest)), m.lanes);
 }
 
@@ -59,11 +61,15 @@ static std::vector<GemmSchedule> chooseTiles(const GemmProblem &p, const Machine
   std::vector<GemmSchedule> best;
   for (int64_t vectors = 1; vectors <= 4; ++vectors) {
     std::vector<GemmSchedule> tiles;
-    for (int64_t rows = 1; rows <= std::min(p.m, p.kernel->mostRows(m, vectors)); ++rows) {
+    const int64_t group = p.kernel->group();
+    const int64_t most = std::min(roundUp(p.m, group), p.kernel->mostRows(m, vectors));
+    for (int64_t rows = group; rows <= most; rows += group) {
       GemmSchedule &s = tiles.emplace_back();
       s.rows = rows, s.vectors = vectors, s.depth = blockDepth(p, m, vectors);
       s.kernel = p.kernel;
     }
+    if (tiles.empty())
+      continue;
     best.push_back(*llvm::min_element(tiles, [&](const GemmSchedule &a, const GemmSchedule &b) {
       return tileCycles(p, m, a) < tileCycles(p, m, b);
     }));
@@ -82,6 +88,9 @@ static double placeCycles(const GemmProblem &p, Operand operand, int64_t lanes) 
     return p.cyclesB;
   const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
   const double operationsPerCycle = 2 * double(lanes);
+  // Rows of steps are copied, and lanes of rows are transposed on the way.
+  if (isA && p.inGroups())
+    return (contiguous ? 0.7 : 0.15) + 2 * p.weightA / operationsPerCycle;
   return (contiguous ? 0.25 : 0.7) * double(p.element.bytes()) / 4 +
          double(p.kernel->step()) * (isA ? p.weightA : p.weightB) / operationsPerCycle;
 }

@@ -6,7 +6,9 @@
 using namespace dlc;
 using namespace dlc::codegen;
 
-static std::array<const MicroKernel *, 2> allKernels() { return {&fmaKernel(), &bf16Kernel()}; }
+static std::array<const MicroKernel *, 3> allKernels() {
+  return {&fmaKernel(), &bf16Kernel(), &amxKernel()};
+}
 
 llvm::SmallVector<const MicroKernel *> codegen::microKernels(Element element,
                                                              const CpuTarget &target) {

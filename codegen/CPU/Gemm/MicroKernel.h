@@ -5,13 +5,18 @@
 // A micro-kernel is what a processor multiplies and adds with: how many numbers along k a step
 // takes, how they are packed, what a step costs, and the function that makes all steps. Its users
 // ask for these and pack, count and lay out places: a place holds what a row of A or a column of B
-// has in a step. One file each: FmaKernel.cpp takes any float, Bf16Kernel.cpp pairs of bf16.
+// has in a step. One file each: FmaKernel.cpp takes any float, Bf16Kernel.cpp pairs of bf16 in
+// vectors, AmxKernel.cpp in tiles.
 //
 // B is a packed panel, `vectors` full vectors a step, or lies in blocks of channels: then each of
 // its vectors stands at a fixed distance from the first. A is read by scalar broadcasts from where
 // it lies: row m stands at a fixed distance from row 0, step s either at s * stepA or at
 // offsets[s], so that a convolution's taps need no im2col. Accumulators live in registers during
 // the loop and are stored once, packed [rows][vectors * lanes].
+//
+// Where the instruction takes groups of rows and of steps (`group`), the rows of a group stand at
+// one distance in A, and its steps follow each other there. In the sum a group's steps are `apart`
+// from each other: `apart` groups take turns, so that a panel's order of channels and taps stays.
 //
 // Complex: every other vector of B and of the accumulators holds the imaginary parts of the one
 // before it, and A's stand at a fixed distance from its real parts.
@@ -66,17 +71,25 @@ public:
   virtual PackedFormat formatA(Element element) const = 0;
   virtual PackedFormat formatB(Element element) const = 0;
 
-  /// The most rows of `vectors` vectors that registers hold.
+  /// Rows and steps that an instruction takes; a tile and a call have whole groups of both.
+  virtual int64_t group() const { return 1; }
+
+  /// The most rows of `vectors` vectors that registers hold; 0: none of so many vectors.
   virtual int64_t mostRows(const MachineModel &machine, int64_t vectors) const = 0;
   /// Of one step.
   virtual double cycles(const MachineModel &machine, int64_t rows, int64_t vectors) const = 0;
 
   /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
   /// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
-  /// module with several gives each a name. Accumulators are computed elements.
+  /// module with several gives each a name. Accumulators are computed elements. Of a kernel of
+  /// groups there is one more argument behind `accumulate`, `apart`, an i64.
   virtual mlir::LLVM::LLVMFuncOp emit(mlir::ModuleOp module, const CpuTarget &target,
                                       Element element, const MicroTile &tile,
                                       llvm::StringRef name = "micro_kernel") const = 0;
+
+  /// What a task does before its first call and behind the last one.
+  virtual void begin(PackEmitter &) const {}
+  virtual void end(PackEmitter &) const {}
 
   /// Steps that a sum of `count` numbers takes.
   int64_t steps(int64_t count) const { return ceilDiv(count, step()); }
@@ -87,6 +100,8 @@ const MicroKernel &fmaKernel();
 /// Multiplies pairs of bf16 and adds both products in f32, by VDPBF16PS: as exact as fmaKernel, but
 /// that denormal numbers, of operands, products and sums, are 0.
 const MicroKernel &bf16Kernel();
+/// The same by AMX, in groups of 16.
+const MicroKernel &amxKernel();
 /// Those that take the elements, fmaKernel first.
 llvm::SmallVector<const MicroKernel *> microKernels(Element element, const CpuTarget &target);
 

@@ -1,7 +1,6 @@
-//===- X86.cpp - x86-64: AVX2 and AVX-512 -----------------------------------------------------===//
+//===- X86.cpp - x86-64: AVX2, AVX-512 and AMX ------------------------------------------------===//
 //
-// AVX-512 FP16 stays unused, with which LLVM would compute f16 ops in f16 and join them, and AMX,
-// which no generator emits.
+// AVX-512 FP16 stays unused, with which LLVM would compute f16 ops in f16 and join them.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Architecture.h"
@@ -59,7 +58,8 @@ public:
     return {{DLC_CPU_AVX2_FMA, featuresOf("x86-64-v3")},
             {DLC_CPU_AVX512, featuresOf("x86-64-v4")},
             {DLC_CPU_AVX512_VNNI, {{"avx512vnni", true}}},
-            {DLC_CPU_AVX512_BF16, {{"avx512bf16", true}}}};
+            {DLC_CPU_AVX512_BF16, {{"avx512bf16", true}}},
+            {DLC_CPU_AMX_BF16, {{"amx-tile", true}, {"amx-bf16", true}}}};
   }
 
   StringRef need() const override { return "AVX2 and FMA"; }
