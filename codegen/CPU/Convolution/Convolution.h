@@ -51,13 +51,20 @@ void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value>
                const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
                mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
 
-/// The same of pixels of `channels` channels, which are part of a block: `corner` has indices of
-/// blockMap, and nothing behind the last pixel is overwritten. The target has places of `numbers`
-/// of them: of more than one they lie there as they are stored.
+/// The same of pixels of `channels` channels, which are part of a block of `block` or several
+/// whole ones: `corner` has indices of blockMap, and nothing behind the last pixel is overwritten.
+/// The target has places of `numbers` of them: of more than one they lie there as they are stored.
 void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
-                int64_t channels, const ConvolutionProblem::Spatial &extents, int64_t rows,
-                int64_t pitch, mlir::Value target, int64_t step = 1, int64_t rowStep = 1,
-                int64_t numbers = 1);
+                int64_t channels, int64_t block, const ConvolutionProblem::Spatial &extents,
+                int64_t rows, int64_t pitch, mlir::Value target, int64_t step = 1,
+                int64_t rowStep = 1, int64_t numbers = 1);
+
+/// copyPlane for a vector of channels of a block at once: their planes follow each other in the
+/// target. `pitch` is a vector's lanes or more, `tile` room for a transposition; nothing but the
+/// planes is overwritten.
+void copyTransposed(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
+                    const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
+                    mlir::Value target, mlir::Value tile);
 
 /// Forward and backward data; nothing where the schedule's offsets into the image do not fit its
 /// tables: those of blocks of channels in place, of some hundred million pixels each.

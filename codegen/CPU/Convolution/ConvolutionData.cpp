@@ -73,8 +73,9 @@ struct DataPlan {
   /// Lines of the next tile that each step asks for, in place: so all of a block of channels have
   /// arrived when its first is due.
   int64_t laterLines() const {
-    return schedule.inPlace ? ceilDiv(boxSize(), geometry.sourceBlock) : 0;
+    return schedule.inPlace && !inGroups() ? ceilDiv(boxSize(), geometry.sourceBlock) : 0;
   }
+  bool inGroups() const { return schedule.kernel->group() > 1; }
   int64_t slotElements() const { return boxSize() * width; }
   int64_t firstCol() const { return geometry.offsetRange(2).first; } ///< of the taps' distances
   int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
@@ -186,6 +187,7 @@ private:
   void prefetchFilter(const Piece &piece, Value tile);
   void packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target);
   Value depthOf(const Task &task, Value slice);
+  std::pair<Value, Value> storedChannel(Value place);
   Value sourceAt(const Task &task, Value firstChannel);
   void copySource(const Task &task, Value firstChannel, Value channels);
   void copyTiles(const Task &task, Value firstChannel, Value channels);
@@ -233,8 +235,8 @@ private:
 //===------------------------------------------------------------------------------------------===//
 
 DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes)
-    : problem(problem), geometry(problem, schedule.kernel->step()), schedule(schedule),
-      block(geometry, schedule), lanes(lanes), width(schedule.vectors * lanes),
+    : problem(problem), geometry(problem, schedule.kernel->step(), schedule.kernel->group()),
+      schedule(schedule), block(geometry, schedule), lanes(lanes), width(schedule.vectors * lanes),
       panels(ceilDiv(geometry.targetChannels, width)) {
   for (int64_t phase = 0; phase < geometry.phases(); ++phase)
     appendPhase(phase);
@@ -581,8 +583,8 @@ DataPhase::Task DataPhase::decode(Value number) {
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   const int64_t sources = geometry.groups * geometry.sourceChannels * geometry.numbers,
                 targets = geometry.groups * geometry.targetChannels;
-  image = source(0, imageOrBlockMap(geometry.batch, sources,
-                                    geometry.sourceBlock * geometry.numbers, geometry.source));
+  image = source(
+      0, imageOrBlockMap(geometry.batch, sources, plan.problem.sourceBlock(), geometry.source));
   auto space = geometry.target;
   if (schedule.boxRows > 1)
     space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
@@ -603,6 +605,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
       e.minimum(e.mul(task.panelEnd, plan.width), e.constant(geometry.targetChannels));
   reducer.begin(task.piece, e.add(firstTarget, e.mul(task.panel, plan.width)),
                 e.add(firstTarget, lastTarget));
+  schedule.kernel->begin(e);
   e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
     e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
       Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
@@ -615,6 +618,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
       runTiles(task, micro, first, count);
     });
   });
+  schedule.kernel->end(e);
 }
 
 Value DataPhase::depthOf(const Task &task, Value slice) {
@@ -625,12 +629,22 @@ Value DataPhase::depthOf(const Task &task, Value slice) {
       e.entry(e.table("slices", plan.sliceTable), e.add(field(task.phase, SliceStart), slice)));
 }
 
+/// The block of the stored source that a place of channels begins in, and its channel there: none
+/// other than the first, where places fill blocks.
+std::pair<Value, Value> DataPhase::storedChannel(Value place) {
+  const int64_t places = plan.problem.sourceBlock() / geometry.numbers;
+  Value lane = e.constant(0);
+  if (places > geometry.sourceBlock)
+    lane = e.mul(e.rem(place, places), geometry.numbers);
+  return {e.div(place, places), lane};
+}
+
 /// Where the first tap of the first tile of the whole source stands, in place.
 Value DataPhase::sourceAt(const Task &task, Value firstChannel) {
-  Value channel = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
-  Value zero = e.constant(0);
-  return image.address({task.image, e.div(channel, geometry.sourceBlock), zero, zero,
-                        field(task.phase, MinH), e.constant(plan.firstCol())});
+  const auto [blockOfFirst, lane] = storedChannel(
+      e.add(e.mul(task.group, geometry.sourceChannels), firstChannel));
+  return image.address({task.image, blockOfFirst, lane, e.constant(0), field(task.phase, MinH),
+                        e.constant(plan.firstCol())});
 }
 
 void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
@@ -646,12 +660,12 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
       Value plane = e.add(e.mul(e.div(channel, channelsOfPlane), plan.block.slices), slice);
       Value to = e.at(block, e.mul(plane, plan.block.plane() * channelsOfPlane));
       Value depth = depthOf(task, slice);
-      if (channelsOfPlane > 1)
-        copyBlocks(e, image,
-                   {task.image, e.div(first, channelsOfPlane), e.constant(0), depth, top, left},
-                   channelsOfPlane * geometry.numbers, geometry.source, plan.block.rows,
-                   plan.block.pitch, to, colStep, rowStep, geometry.numbers);
-      else
+      if (channelsOfPlane > 1) {
+        const auto [blockOfFirst, lane] = storedChannel(first);
+        copyBlocks(e, image, {task.image, blockOfFirst, lane, depth, top, left},
+                   channelsOfPlane * geometry.numbers, plan.problem.sourceBlock(), geometry.source,
+                   plan.block.rows, plan.block.pitch, to, colStep, rowStep, geometry.numbers);
+      } else
         copyPlane(e, image, {task.image, first, depth, top, left}, geometry.source, plan.block.rows,
                   plan.block.pitch, to, colStep, rowStep);
     });
@@ -765,7 +779,9 @@ void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstCh
                          e.b.getI32Type());
     Value panelData = packedAt(tile.phase, task.group, tile.panel, firstChannel);
     SmallVector<Value> arguments{sourceOf(task, tile), panelData, offsets, steps, slot, accumulate};
-    if (schedule.inPlace)
+    if (plan.inGroups())
+      arguments.push_back(field(tile.phase, Taps));
+    if (plan.laterLines() > 0)
       arguments.push_back(laterOf(task, tile));
     LLVM::CallOp::create(e.b, e.loc, micro, arguments);
   };
@@ -980,7 +996,7 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.stepA = plan.copiesTiles() ? plan.boxSize() : 0;
   micro.vectors = plan.schedule.vectors;
   micro.laterLines = plan.laterLines();
-  micro.laterOffsets = plan.schedule.inPlace;
+  micro.laterOffsets = plan.laterLines() > 0;
   LLVM::LLVMFuncOp function = plan.schedule.kernel->emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {

@@ -44,10 +44,12 @@ struct FilterPlan {
   int64_t bandsOfPart() const { return ceilDiv(bands(), schedule.splits); }
   bool hasParts() const { return schedule.splits > 1; }
   /// Elements between pixels and between blocks of channels of x, as tiles read it.
-  int64_t pixelStep() const { return schedule.inPlace ? problem.xPixel() : problem.xBlock; }
+  int64_t pixelStep() const { return schedule.inPlace ? problem.xPixel() : xBlock(); }
   int64_t blockStep() const {
-    return schedule.inPlace ? problem.xBlockStep() : block.plane() * problem.xBlock;
+    return schedule.inPlace ? problem.xBlockStep() : block.plane() * xBlock();
   }
+  /// Channels that stand together where tiles read x.
+  int64_t xBlock() const { return schedule.transposes() ? 1 : problem.xBlock; }
   /// Where a panel's channel `channel` stands in dy in place, from its first.
   int64_t columnAt(int64_t channel) const {
     return channel / problem.yBlock * problem.yBlockStep() + channel % problem.yBlock;
@@ -129,6 +131,7 @@ private:
                 Value target);
   void packPixel(const Task &task, const Band &band, Value panel, Value row, Value col,
                  Value target);
+  void clearPixels(const Band &band, Value row, Value target);
   Value tilesOf(const Task &task);
   Value isOfX(const Task &task, Value call);
   Value laterOf(const Task &task, const Operands &next, Value call, Value otherwise);
@@ -293,13 +296,16 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
     sums = e.at(sourceBuffer, plan.sourceElements());
   Value first = e.mul(task.split, plan.bandsOfPart());
   Value end = e.minimum(e.add(first, plan.bandsOfPart()), e.constant(plan.bands()));
+  schedule.kernel->begin(e);
   e.loop(first, end, 1, [&](Value number) {
     Band band = bandAt(number);
     Operands operands = schedule.inPlace ? inPlace(task, band) : copied(task, band), next;
     if (schedule.inPlace)
       next = inPlace(task, bandAt(e.minimum(e.add(number, 1), e.add(end, -1))));
-    runTiles(task, operands, next, sums, micro, e.mul(band.rows, band.cols), e.less(first, number));
+    Value cols = schedule.kernel->group() > 1 ? e.constant(schedule.bandCols) : band.cols;
+    runTiles(task, operands, next, sums, micro, e.mul(band.rows, cols), e.less(first, number));
   });
+  schedule.kernel->end(e);
   if (plan.hasParts())
     return;
   const int64_t panelElements = block.tiles() * plan.slotElements();
@@ -338,6 +344,19 @@ void FilterPhase::copySource(const Task &task, const Band &band) {
     return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
   };
   Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  if (problem.xBlock > 1 && schedule.transposes()) {
+    const int64_t last = plan.inChannels - e.lanes;
+    e.loop(block.planes / e.lanes, [&](Value number) {
+      Value channel = e.minimum(e.add(first, e.mul(number, e.lanes)),
+                                e.add(e.mul(task.group, plan.inChannels), last));
+      copyTransposed(e, image,
+                     {band.image, e.div(channel, problem.xBlock), e.rem(channel, problem.xBlock),
+                      origin(band.depth, 0), origin(band.row, 1), origin(band.col, 2)},
+                     problem.input, block.rows, block.pitch,
+                     e.at(sourceBuffer, e.mul(number, e.lanes * block.plane())), tileBuffer);
+    });
+    return;
+  }
   if (problem.xBlock > 1) {
     // Blocks that do not exist repeat the last one, too.
     e.loop(block.planes / problem.xBlock, [&](Value number) {
@@ -346,7 +365,7 @@ void FilterPhase::copySource(const Task &task, const Band &band) {
       copyBlocks(e, image,
                  {band.image, e.div(e.add(first, channel), problem.xBlock), e.constant(0),
                   origin(band.depth, 0), origin(band.row, 1), origin(band.col, 2)},
-                 problem.xBlock, problem.input, block.rows, block.pitch,
+                 problem.xBlock, problem.xBlock, problem.input, block.rows, block.pitch,
                  e.at(sourceBuffer, e.mul(number, problem.xBlock * block.plane())));
     });
     return;
@@ -370,6 +389,8 @@ void FilterPhase::packGradient(const Task &task, const Band &band) {
       if (problem.yBlock > 1) {
         e.loop(e.constant(0), band.cols, 1,
                [&](Value col) { packPixel(task, band, panel, row, col, base); });
+        if (schedule.kernel->group() > 1)
+          clearPixels(band, row, base);
         return;
       }
       // Ascending, so that what a narrow tile spills is overwritten by its successor.
@@ -377,6 +398,14 @@ void FilterPhase::packGradient(const Task &task, const Band &band) {
              [&](Value col) { packTile(task, band, panel, row, col, base); });
     });
   });
+}
+
+/// Of what makes a row of a band whole groups.
+void FilterPhase::clearPixels(const Band &band, Value row, Value target) {
+  Value first = e.mul(row, schedule.bandCols);
+  e.loop(e.mul(e.add(first, band.cols), plan.width),
+         e.mul(e.add(first, schedule.bandCols), plan.width), e.lanes,
+         [&](Value place) { e.storeAligned(e.zeroVector(), e.at(target, place)); });
 }
 
 /// lanes pixels of every vector of the panel.
@@ -464,15 +493,17 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
       SmallVector<Value> place =
           e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
       Value channel = e.mul(place[0], schedule.boxChannels);
-      Value blockOfChannel = e.mul(e.div(channel, problem.xBlock), plan.blockStep());
+      Value blockOfChannel = e.mul(e.div(channel, plan.xBlock()), plan.blockStep());
       Value pixel = e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
                           e.mul(place[2], schedule.boxCols * problem.dilation[2]));
       Value corner = e.add(e.add(blockOfChannel, e.mul(pixel, plan.pixelStep())),
-                           e.rem(channel, problem.xBlock));
+                           e.rem(channel, plan.xBlock()));
       Value rows = e.at(band.source, corner);
       SmallVector<Value> arguments{
           rows, columns, offsets, steps, e.at(acc, e.mul(tile, plan.slotElements())), accumulate};
       Value call = e.add(e.mul(number, tiles), tile);
+      if (schedule.kernel->group() > 1)
+        arguments.push_back(e.constant(1));
       if (schedule.inPlace)
         arguments.push_back(laterOf(task, next, call, rows));
       if (plan.skipsLines())
@@ -601,7 +632,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
     micro.laterOffsets = plan.skipsLines();
   }
   // A box lies within a block of channels.
-  const int64_t channel = problem.xBlock > 1 ? 1 : plan.block.plane();
+  const int64_t channel = plan.xBlock() > 1 ? 1 : plan.block.plane();
   for (int64_t m = 0; m < s.boxSize(); ++m) {
     const int64_t row = m / s.boxCols % s.boxRows * problem.dilation[1],
                   col = m % s.boxCols * problem.dilation[2];

@@ -74,9 +74,9 @@ static void forEachRow(PackEmitter &e, Value depth, Value top,
 }
 
 void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
-                         int64_t channels, const ConvolutionProblem::Spatial &extents, int64_t rows,
-                         int64_t pitch, Value target, int64_t step, int64_t rowStep,
-                         int64_t numbers) {
+                         int64_t channels, int64_t block,
+                         const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
+                         Value target, int64_t step, int64_t rowStep, int64_t numbers) {
   Value zero = e.constant(0), end = e.constant(pitch);
   auto firstColumn = [&](int64_t column) {
     Value place = firstAt(e, e.sub(e.constant(column), corner[5]), step);
@@ -103,7 +103,9 @@ void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> c
       return clear(row, zero, end);
     clear(row, zero, left);
     forEachVector(row, left, right, [&](Value col, int64_t lane) {
-      const Place place{{corner[0], corner[1], e.add(corner[2], lane), corner[3],
+      const int64_t further = channels > block ? lane / block : 0;
+      const Place place{{corner[0], e.add(corner[1], further),
+                         e.add(corner[2], lane - further * block), corner[3],
                          e.add(corner[4], e.mul(row, rowStep)), e.add(corner[5], e.mul(col, step))},
                         2,
                         1,
@@ -112,6 +114,41 @@ void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> c
     });
     clear(row, right, end);
   });
+}
+
+void codegen::copyTransposed(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
+                             const ConvolutionProblem::Spatial &extents, int64_t rows,
+                             int64_t pitch, Value target, Value tile) {
+  Value zero = e.constant(0), lanes = e.constant(e.lanes);
+  const int64_t plane = rows * pitch;
+  auto clear = [&](Value first, Value last) {
+    e.loop(first, last, 1,
+           [&](Value pixel) { e.storeAligned(e.zeroVector(), e.at(tile, e.mul(pixel, e.lanes))); });
+  };
+  auto copyRow = [&](Value row, bool exists) {
+    e.loop(zero, e.constant(pitch), e.lanes, [&](Value chunk) {
+      // The last one overlaps the one before it.
+      Value col = e.minimum(chunk, e.constant(pitch - e.lanes)), w = e.add(corner[5], col);
+      Value left = zero, right = zero;
+      if (exists) {
+        left = e.minimum(e.maximum(e.sub(zero, w), zero), lanes);
+        right = e.minimum(e.maximum(e.sub(e.constant(extents[2]), w), left), lanes);
+      }
+      clear(zero, left);
+      if (exists)
+        e.loop(left, right, 1, [&](Value pixel) {
+          const Place place{{corner[0], corner[1], corner[2], corner[3], e.add(corner[4], row),
+                             e.add(w, pixel)},
+                            2,
+                            1,
+                            {}};
+          e.storeAligned(source.read(place), e.at(tile, e.mul(pixel, e.lanes)));
+        });
+      clear(right, lanes);
+      e.transpose(tile, lanes, e.at(target, e.add(e.mul(row, pitch), col)), e.constant(plane));
+    });
+  };
+  forEachRow(e, corner[3], corner[4], extents, rows, /*rowStep=*/1, copyRow);
 }
 
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
@@ -335,6 +372,11 @@ bool codegen::isPixelProduct(const KernelSpec &spec, const ConvolutionProblem &p
 // Generator
 //===------------------------------------------------------------------------------------------===//
 
+/// Of a group.
+static int64_t sourceChannels(const ConvolutionProblem &p) {
+  return (p.direction == Direction::Forward ? p.inChannels : p.outChannels) / p.groups;
+}
+
 static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
                                                const CpuTarget &target) {
   const MachineModel machine(target, p.elementBytes);
@@ -348,6 +390,9 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
   if (p.direction == Direction::BackwardFilter) {
     for (const MicroKernel *kernel : microKernels(element, target)) {
       if (kernel->step() > p.batch)
+        continue;
+      // A group's pixels follow each other in a row.
+      if (kernel->group() > 1 && p.stride[2] > 1)
         continue;
       // Of several images a place is put together.
       const bool storesGradient =
@@ -368,13 +413,15 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
     return isVectorAxis(spec, rows, 4);
   };
   for (const MicroKernel *kernel : microKernels(element, target)) {
-    // What stands together are channels of a block.
-    if (kernel->step() > 1 && DataGeometry(p).sourceBlock == 1)
+    // What stands together are channels of a block, a place or a group of them.
+    const int64_t together = kernel->step() * kernel->group();
+    if (kernel->step() > 1 && (p.sourceBlock() == 1 || sourceChannels(p) % together != 0))
       continue;
-    const DataGeometry geometry(p, kernel->step());
+    const DataGeometry geometry(p, kernel->step(), kernel->group());
     const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
     const bool inPlace = geometry.sourceBlock > 1 && geometry.targetBlock > 1 &&
-                         isStored(0, *kernel) && geometry.isInside();
+                         isStored(0, *kernel) && geometry.isInside() &&
+                         (kernel->group() == 1 || p.sourceLast());
     for (const DataSchedule &schedule :
          chooseDataSchedules(geometry, machine, severalRows, inPlace, *kernel))
       if (std::optional<Candidate> candidate = dataCandidate(p, schedule, target))

@@ -70,7 +70,7 @@ static PhaseDimension backwardDimension(const ConvolutionProblem &p, unsigned ax
   return result;
 }
 
-DataGeometry::DataGeometry(const ConvolutionProblem &p, int64_t numbers)
+DataGeometry::DataGeometry(const ConvolutionProblem &p, int64_t numbers, int64_t group)
     : batch(p.batch), groups(p.groups), numbers(numbers), kernel(p.kernel) {
   const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
   const ConvolutionProblem::Spatial ones{1, 1, 1};
@@ -84,6 +84,8 @@ DataGeometry::DataGeometry(const ConvolutionProblem &p, int64_t numbers)
   targetBlock = forward ? p.yBlock : p.xBlock;
   sourcePixel = (forward ? p.xPixel() : p.yPixel()) / numbers;
   sourceBlockStep = (forward ? p.xBlockStep() : p.yBlockStep()) / numbers;
+  if (group > 1) // of channels behind all pixels, if it is read where it lies
+    sourceBlock = sourceBlockStep = group;
   for (unsigned axis = 0; axis < 3; ++axis) {
     if (forward)
       dimensions[axis].push_back(forwardDimension(p, axis));

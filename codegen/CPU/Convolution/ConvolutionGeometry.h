@@ -44,6 +44,9 @@ struct ConvolutionProblem {
   /// its channels. Else a block's pixels do.
   bool xLast = false, yLast = false;
 
+  /// The same of the source in a data direction.
+  int64_t sourceBlock() const { return direction == Direction::Forward ? xBlock : yBlock; }
+  bool sourceLast() const { return direction == Direction::Forward ? xLast : yLast; }
   bool hasBlocks() const { return xBlock > 1 || yBlock > 1; }
   /// Elements from one pixel to the next, and from one block to the next, of operands in memory.
   int64_t xPixel() const { return xLast ? inChannels : xBlock; }
@@ -99,8 +102,9 @@ struct DataGeometry {
   /// Phases in the order (d, h, w), each dimension's list.
   std::array<llvm::SmallVector<PhaseDimension>, 3> dimensions;
 
-  /// `numbers` of a source in blocks of channels stand together in a place.
-  explicit DataGeometry(const ConvolutionProblem &problem, int64_t numbers = 1);
+  /// `numbers` of a source in blocks of channels stand together in a place, and `group` such places
+  /// of a pixel in a block; 1: as the problem's blocks are.
+  explicit DataGeometry(const ConvolutionProblem &problem, int64_t numbers = 1, int64_t group = 1);
   int64_t phases() const;
   /// Those of one row phase follow each other; their columns take turns in the target.
   int64_t columnPhases() const { return int64_t(dimensions[2].size()); }

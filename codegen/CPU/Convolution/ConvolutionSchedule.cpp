@@ -49,6 +49,8 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
 /// Of a panel that passes over the tiles of a task. A copy of the source's block needs room beside
 /// it.
 static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
+  if (s.kernel->group() > 1) // whose sums on their way cost more
+    return m.l2Bytes / 4;
   return std::max<int64_t>(1, s.inPlace ? m.l1Bytes : m.l1Bytes / 2);
 }
 
@@ -148,10 +150,15 @@ static SmallVector<DataSchedule> chooseTiles(const DataGeometry &g, const Machin
       s.boxRows = boxRows, s.boxCols = boxCols, s.vectors = vectors, s.inPlace = inPlace;
       s.kernel = &kernel;
     };
-    const int64_t rows = kernel.mostRows(m, vectors);
-    for (int64_t cols = 1; cols <= std::min(rows, width); ++cols)
+    const int64_t rows = kernel.mostRows(m, vectors), group = kernel.group();
+    // Of a group, pixels stand in one row, of which a copy has more than there are.
+    const int64_t most = inPlace ? width : roundUp(width, group);
+    for (int64_t cols = group; cols <= std::min(rows, most); cols += group)
       add(1, cols);
-    for (int64_t cols = g.targetBlock > 1 ? 1 : width; severalRows && cols <= width; ++cols)
+    int64_t fewest = group;
+    if (g.targetBlock == 1)
+      fewest = width % group == 0 ? width : most + 1;
+    for (int64_t cols = fewest; severalRows && cols <= most; cols += group)
       for (int64_t box = 2; box <= std::min(height, rows / std::max<int64_t>(1, cols)); ++box)
         add(box, cols);
     return all;
@@ -284,7 +291,8 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
   double pixels = double(s.images(p) * p.output[0] * p.output[1] * p.output[2]);
   double calls = std::max(1.0, pixels / double(bandPixels(m, s)));
   // The taps of a block of channels stand in a line each, mostly of L2.
-  const double waiting = p.xBlock > 1 && !s.inPlace ? 0.5 * double(s.boxRows * s.boxCols) : 0;
+  const bool waits = p.xBlock > 1 && !s.inPlace && !s.transposes();
+  const double waiting = waits ? 0.5 * double(s.boxRows * s.boxCols) : 0;
   const double ofCall = s.inPlace ? 10 + 0.5 * double(s.boxSize() * s.vectors)
                                   : 30 + 3 * double(s.boxSize() * s.vectors);
   return tiles *
@@ -303,7 +311,8 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
            lineElements;
   }
   const FilterBlock block(p, s);
-  const double perVector = (p.xBlock > 1 ? 1 : 1.5) + p.imageCycles();
+  const double perVector =
+      (s.transposes() && p.xBlock > 1 ? 6 : p.xBlock > 1 ? 1 : 1.5) + p.imageCycles();
   const double perGradient = s.gradientInPlace ? 0.5 : p.yBlock > 1 ? 1 : 2;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
   // Vectors along the channels of a pixel, or along a row of pixels.
@@ -339,6 +348,11 @@ static SmallVector<FilterSchedule> chooseFilterTiles(const ConvolutionProblem &p
       s.inPlace = inPlace, s.kernel = &kernel;
     };
     const int64_t rows = kernel.mostRows(m, vectors);
+    if (const int64_t group = kernel.group(); group > 1) {
+      for (int64_t box = group; box <= std::min(rows, roundUp(channels, group)); box += group)
+        all.push_back({.boxChannels = box, .vectors = vectors, .kernel = &kernel});
+      return all;
+    }
     for (int64_t cols = 1; cols <= std::min(rows, p.kernel[2]); ++cols)
       add(1, 1, cols);
     for (int64_t box = 2; box <= std::min(p.kernel[1], rows / p.kernel[2]); ++box)
@@ -403,7 +417,8 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   const int64_t panels = ceilDiv(p.outChannels / p.groups, width);
   const int64_t pixels = bandPixels(m, s);
   s.bandCols = std::max<int64_t>(1, std::min(out[2], pixels));
-  if (s.bandCols == out[2])
+  s.bandCols = roundUp(s.bandCols, s.kernel->group());
+  if (s.bandCols >= out[2])
     s.bandRows = std::max<int64_t>(1, std::min(out[1], pixels / s.bandCols));
   if (s.inPlace) { // nothing but equal lengths is lost with shorter ones
     s.bandCols = ceilDiv(out[2], ceilDiv(out[2], s.bandCols));

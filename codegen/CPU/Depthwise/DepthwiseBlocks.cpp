@@ -136,7 +136,7 @@ void BlockPhase::run() {
   copyBlocks(e, image,
              {task[0], e.div(first, sourceBlock), e.rem(first, sourceBlock), zero,
               e.add(e.mul(top, geometry.sourceStep[1]), plan.firstRow), e.constant(plan.firstCol)},
-             e.lanes, geometry.source, plan.rows(), plan.pitch(), copy);
+             e.lanes, sourceBlock, geometry.source, plan.rows(), plan.pitch(), copy);
   const Band band{task[0], e.div(first, geometry.targetBlock), e.rem(first, geometry.targetBlock),
                   top};
   reducer.begin(e.add(e.mul(task[0], plan.bands()), task[2]), first, e.add(first, e.lanes));

@@ -109,7 +109,8 @@ void WinogradPhase::copy(const WinogradTiles &tiles, const WinogradSegment &segm
   copyBlocks(e, tiles.image,
              {segment.image, e.div(channel, tiles.block), e.rem(channel, tiles.block), zero,
               e.add(segment.row, tiles.firstRow), e.add(segment.col, tiles.firstCol)},
-             e.lanes, {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch, buffer);
+             e.lanes, tiles.block, {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch,
+             buffer);
 }
 
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
