@@ -2,11 +2,12 @@
 """Times dlc, also with --math=strict, beside PyTorch eager and torch.compile on the CPU, and inference also beside ONNX Runtime and OpenVINO.
 
 usage: compare.py [--tools build/release/bin] [--cases lenet/64,resnet50/1/infer] [--threads 2] [--rounds 7] [--settings plain,jemalloc]
-                  [--dlc-flags="--layout=nchw16c"] [--json]
+                  [--precision bf16] [--dlc-flags="--layout=nchw16c"] [--json]
 Needs torch, numpy, safetensors, onnxscript, onnxruntime and openvino (from PyPI), and for all settings the libraries that variants.py names;
 nothing else in the project does. Python finds them in its own lib folder or the system's.
 
-A case is a network, its batch, and `infer` for inference. First variants of PyTorch are tried, alone: both layouts of images, then other
+A case is a network, its batch, and `infer` for inference. With --precision bf16 all of them multiply bf16, PyTorch by autocast; ONNX Runtime,
+which does not on a CPU, is left out, and so is --math=strict. First variants of PyTorch are tried, alone: both layouts of images, then other
 settings of allocator and OpenMP (variants.py). By the shortest of their steps each mode gets its layout, and all the best settings; all trials
 are in the result. Then
 all programs get the same parameters and the same batch, and what they make of it is compared with PyTorch's in float64: the output, or the loss
@@ -75,7 +76,7 @@ class Rival:
         self.name, self.layout, self.settings = mode, layout, settings
         net, batch, *infer = case.split("/")
         command = [sys.executable, os.path.join(HERE, "rivals.py"), "--serve", "--device", "cpu", "--net", net, "--batch", batch, "--mode", mode,
-                   "--layout", layout, "--threads", str(arguments.threads), *(["--infer"] if infer else [])]
+                   "--layout", layout, "--threads", str(arguments.threads), "--precision", arguments.precision, *(["--infer"] if infer else [])]
         # What is compiled is kept for the case alone.
         self.errors = open(os.path.join(folder, "rival.err"), "w+")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env={
@@ -119,7 +120,8 @@ class Ours:
         size = ["-D", f"N={batch}", "--weight-gradients"]
         if infer:
             size, self.entry = ["--infer-batch", batch], f"infer_n{batch}"
-        command = [os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-o", self.module, *size, *shlex.split(arguments.dlc_flags), *flags]
+        command = [os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-o", self.module, f"--precision={arguments.precision}",
+                   *size, *shlex.split(arguments.dlc_flags), *flags]
         self.compile_s, self.cached_compile_s = (self.compile(command) for _ in range(2))
 
     def compile(self, command):
@@ -221,7 +223,7 @@ def describe(case, arguments, ours, rivals, error, trials):
     net, batch, *_ = case.split("/")
     first, steps = ours[0], CASES.get(case, 5)
     result = {"case": case, "net": net, "batch": int(batch), "entry": first.entry, "threads": arguments.threads, "rounds": arguments.rounds,
-              "steps": steps, "warm_up": min(WARM_UP, steps), "flags": arguments.dlc_flags, "error": error[first.name],
+              "steps": steps, "warm_up": min(WARM_UP, steps), "precision": arguments.precision, "flags": arguments.dlc_flags, "error": error[first.name],
               "rival_error": error[rivals[0].name], "dlc_ms": statistics.median(first.medians), "dlc_rounds_ms": first.medians,
               "compile_s": first.compile_s, "cached_compile_s": first.cached_compile_s, "load_to_first_step_ms": statistics.median(first.loads),
               "peak_mib": statistics.median(first.peaks), "variants": trials, "left_out": arguments.left_out, "rivals": {}}
@@ -242,7 +244,7 @@ def compare(case, arguments, folder):
     infer = case.endswith("/infer")
     say(f"{case}: compiling")
     ours = [Ours(case, arguments, folder, "dlc")]
-    if "--math" not in arguments.dlc_flags:
+    if "--math" not in arguments.dlc_flags and arguments.precision == "f32":
         ours.append(Ours(case, arguments, folder, "strict", ["--math=strict"]))
     modes = [mode for mode in TRAIN if mode in arguments.rivals]
     chosen, trials = try_variants(case, modes, arguments, folder) if modes else ({}, [])
@@ -282,9 +284,12 @@ def main():
     parser.add_argument("--settings", type=words, default=list(variants.SETTINGS), help=f"of {', '.join(variants.SETTINGS)} that are tried; default: all")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32", help="of products, dlc's and its rivals'")
     parser.add_argument("--dlc-flags", default="", help="more flags for dlc")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.precision != "f32":
+        arguments.rivals = [rival for rival in arguments.rivals if rival != "onnxruntime"]
     for case in arguments.cases.split(","):
         net, batch, *infer = case.split("/")
         if net not in MODELS or not batch.isdigit() or infer not in ([], ["infer"]):

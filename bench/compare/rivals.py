@@ -299,8 +299,11 @@ class Torch:
         if self.device == "cuda":
             torch.cuda.synchronize()
 
+    def autocast(self):
+        return torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.precision == "bf16")
+
     def backward(self):
-        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.precision == "bf16"):
+        with self.autocast():
             loss = self.loss(self.run(self.image))
         loss.backward()
         return loss
@@ -320,7 +323,7 @@ class Torch:
         self.optimizer.zero_grad(set_to_none=True)
 
     def infer(self):
-        with torch.inference_mode():
+        with torch.inference_mode(), self.autocast():
             return self.run(self.image)
 
     def start(self):
@@ -377,7 +380,7 @@ class OnnxRuntime(Torch):
 
 
 class OpenVino(Torch):
-    """The same network in OpenVINO, in float32."""
+    """The same network in OpenVINO, in float32 or bf16."""
 
     def __init__(self, options):
         import openvino
@@ -386,7 +389,7 @@ class OpenVino(Torch):
         model = openvino.convert_model(self.net, example_input=self.image)
         model.reshape(list(self.image.shape))
         self.request = openvino.Core().compile_model(model, "CPU", {
-            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
+            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": options.precision,
             "INFERENCE_NUM_THREADS": options.threads or os.cpu_count()}).create_infer_request()
         self.feed = self.image.contiguous().numpy()
 

@@ -5,10 +5,10 @@
 // loader does not check.
 //
 //===------------------------------------------------------------------------------------------===//
-#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Processors.h"
 #include "codegen/CPU/Architecture.h"
 #include "codegen/Machine/System.h"
+#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"

@@ -60,11 +60,12 @@ void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value
                 int64_t rowStep = 1, int64_t numbers = 1);
 
 /// copyPlane for a vector of channels of a block at once: their planes follow each other in the
-/// target. `pitch` is a vector's lanes or more, `tile` room for a transposition; nothing but the
+/// target. `turns` times every `step`-th column, from another first one each, make up a row;
+/// pitch / turns is a vector's lanes or more, `tile` room for a transposition. Nothing but the
 /// planes is overwritten.
 void copyTransposed(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
                     const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-                    mlir::Value target, mlir::Value tile);
+                    mlir::Value target, mlir::Value tile, int64_t step = 1, int64_t turns = 1);
 
 /// Forward and backward data; nothing where the schedule's offsets into the image do not fit its
 /// tables: those of blocks of channels in place, of some hundred million pixels each.

@@ -641,8 +641,8 @@ std::pair<Value, Value> DataPhase::storedChannel(Value place) {
 
 /// Where the first tap of the first tile of the whole source stands, in place.
 Value DataPhase::sourceAt(const Task &task, Value firstChannel) {
-  const auto [blockOfFirst, lane] = storedChannel(
-      e.add(e.mul(task.group, geometry.sourceChannels), firstChannel));
+  const auto [blockOfFirst, lane] =
+      storedChannel(e.add(e.mul(task.group, geometry.sourceChannels), firstChannel));
   return image.address({task.image, blockOfFirst, lane, e.constant(0), field(task.phase, MinH),
                         e.constant(plan.firstCol())});
 }

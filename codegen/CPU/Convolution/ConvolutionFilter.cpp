@@ -48,6 +48,8 @@ struct FilterPlan {
   int64_t blockStep() const {
     return schedule.inPlace ? problem.xBlockStep() : block.plane() * xBlock();
   }
+  /// Columns from one pixel that a tap meets to the next, where tiles read x.
+  int64_t colStep() const { return block.turn > 0 ? 1 : problem.stride[2]; }
   /// Channels that stand together where tiles read x.
   int64_t xBlock() const { return schedule.transposes() ? 1 : problem.xBlock; }
   /// Where a panel's channel `channel` stands in dy in place, from its first.
@@ -164,7 +166,7 @@ SmallVector<int64_t> FilterPlan::offsets(bool laterAsX) const {
   SmallVector<int64_t> offsets;
   for (int64_t pixel = 0; pixel < bandPixels(); ++pixel) {
     offsets.push_back((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
-                       pixel % schedule.bandCols * problem.stride[2]) *
+                       pixel % schedule.bandCols * colStep()) *
                       pixelStep());
     if (skipsLines())
       offsets.push_back(laterAsX ? offsets.back() : pixel * problem.yPixel());
@@ -353,7 +355,8 @@ void FilterPhase::copySource(const Task &task, const Band &band) {
                      {band.image, e.div(channel, problem.xBlock), e.rem(channel, problem.xBlock),
                       origin(band.depth, 0), origin(band.row, 1), origin(band.col, 2)},
                      problem.input, block.rows, block.pitch,
-                     e.at(sourceBuffer, e.mul(number, e.lanes * block.plane())), tileBuffer);
+                     e.at(sourceBuffer, e.mul(number, e.lanes * block.plane())), tileBuffer,
+                     problem.stride[2], block.turn > 0 ? block.pitch / block.turn : 1);
     });
     return;
   }
@@ -494,8 +497,12 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
           e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
       Value channel = e.mul(place[0], schedule.boxChannels);
       Value blockOfChannel = e.mul(e.div(channel, plan.xBlock()), plan.blockStep());
-      Value pixel = e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch),
-                          e.mul(place[2], schedule.boxCols * problem.dilation[2]));
+      Value col = e.mul(place[2], schedule.boxCols * problem.dilation[2]);
+      if (block.turn > 0)
+        col =
+            e.add(e.mul(e.rem(col, problem.stride[2]), block.turn), e.div(col, problem.stride[2]));
+      Value pixel =
+          e.add(e.mul(place[1], schedule.boxRows * problem.dilation[1] * block.pitch), col);
       Value corner = e.add(e.add(blockOfChannel, e.mul(pixel, plan.pixelStep())),
                            e.rem(channel, plan.xBlock()));
       Value rows = e.at(band.source, corner);
@@ -640,7 +647,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
                                (row * plan.block.pitch + col) * plan.pixelStep());
   }
   micro.vectors = s.vectors;
-  micro.stepA = s.bandRows == 1 ? problem.stride[2] * plan.pixelStep() : 0;
+  micro.stepA = s.bandRows == 1 ? plan.colStep() * plan.pixelStep() : 0;
   LLVM::LLVMFuncOp function = s.kernel->emit(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);

@@ -118,37 +118,43 @@ void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> c
 
 void codegen::copyTransposed(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                              const ConvolutionProblem::Spatial &extents, int64_t rows,
-                             int64_t pitch, Value target, Value tile) {
+                             int64_t pitch, Value target, Value tile, int64_t step, int64_t turns) {
   Value zero = e.constant(0), lanes = e.constant(e.lanes);
-  const int64_t plane = rows * pitch;
+  const int64_t plane = rows * pitch, turn = pitch / turns;
   auto clear = [&](Value first, Value last) {
     e.loop(first, last, 1,
            [&](Value pixel) { e.storeAligned(e.zeroVector(), e.at(tile, e.mul(pixel, e.lanes))); });
   };
-  auto copyRow = [&](Value row, bool exists) {
-    e.loop(zero, e.constant(pitch), e.lanes, [&](Value chunk) {
+  auto copyTurn = [&](Value row, Value number, bool exists) {
+    e.loop(zero, e.constant(turn), e.lanes, [&](Value chunk) {
       // The last one overlaps the one before it.
-      Value col = e.minimum(chunk, e.constant(pitch - e.lanes)), w = e.add(corner[5], col);
+      Value col = e.minimum(chunk, e.constant(turn - e.lanes));
+      Value w = e.add(e.add(corner[5], number), e.mul(col, step));
+      auto firstFrom = [&](int64_t column, Value least) {
+        Value place = firstAt(e, e.sub(e.constant(column), w), step);
+        return e.minimum(e.maximum(place, least), lanes);
+      };
       Value left = zero, right = zero;
-      if (exists) {
-        left = e.minimum(e.maximum(e.sub(zero, w), zero), lanes);
-        right = e.minimum(e.maximum(e.sub(e.constant(extents[2]), w), left), lanes);
-      }
+      if (exists)
+        left = firstFrom(0, zero), right = firstFrom(extents[2], left);
       clear(zero, left);
       if (exists)
         e.loop(left, right, 1, [&](Value pixel) {
           const Place place{{corner[0], corner[1], corner[2], corner[3], e.add(corner[4], row),
-                             e.add(w, pixel)},
+                             e.add(w, e.mul(pixel, step))},
                             2,
                             1,
                             {}};
           e.storeAligned(source.read(place), e.at(tile, e.mul(pixel, e.lanes)));
         });
       clear(right, lanes);
-      e.transpose(tile, lanes, e.at(target, e.add(e.mul(row, pitch), col)), e.constant(plane));
+      Value place = e.add(e.add(e.mul(row, pitch), e.mul(number, turn)), col);
+      e.transpose(tile, lanes, e.at(target, place), e.constant(plane));
     });
   };
-  forEachRow(e, corner[3], corner[4], extents, rows, /*rowStep=*/1, copyRow);
+  forEachRow(e, corner[3], corner[4], extents, rows, /*rowStep=*/1, [&](Value row, bool exists) {
+    e.loop(turns, [&](Value number) { copyTurn(row, number, exists); });
+  });
 }
 
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
@@ -391,8 +397,8 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
     for (const MicroKernel *kernel : microKernels(element, target)) {
       if (kernel->step() > p.batch)
         continue;
-      // A group's pixels follow each other in a row.
-      if (kernel->group() > 1 && p.stride[2] > 1)
+      // A group's pixels follow each other in a row, in whose turns only blocks are copied.
+      if (kernel->group() > 1 && p.stride[2] > 1 && p.xBlock == 1)
         continue;
       // Of several images a place is put together.
       const bool storesGradient =

@@ -266,6 +266,10 @@ FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
   planes = channelTiles * s.boxChannels;
   rows = (s.bandRows - 1) * p.stride[1] + (rowTiles * s.boxRows - 1) * p.dilation[1] + 1;
   pitch = (s.bandCols - 1) * p.stride[2] + (colTiles * s.boxCols - 1) * p.dilation[2] + 1;
+  if (s.transposes() && p.stride[2] > 1) {
+    turn = s.bandCols + (p.kernel[2] - 1) * p.dilation[2] / p.stride[2];
+    pitch = std::min(p.stride[2], (p.kernel[2] - 1) * p.dilation[2] + 1) * turn;
+  }
   if (s.inPlace)
     rows = p.input[0] * p.input[1], pitch = p.input[2];
 }
@@ -311,8 +315,10 @@ double codegen::filterCopyCycles(const ConvolutionProblem &p, const MachineModel
            lineElements;
   }
   const FilterBlock block(p, s);
-  const double perVector =
-      (s.transposes() && p.xBlock > 1 ? 6 : p.xBlock > 1 ? 1 : 1.5) + p.imageCycles();
+  const double perVector = (s.transposes() && p.xBlock > 1 ? 6
+                            : p.xBlock > 1                 ? 1
+                                                           : 1.5) +
+                           p.imageCycles();
   const double perGradient = s.gradientInPlace ? 0.5 : p.yBlock > 1 ? 1 : 2;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
   // Vectors along the channels of a pixel, or along a row of pixels.

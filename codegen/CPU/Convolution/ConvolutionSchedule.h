@@ -126,6 +126,10 @@ struct DataBlock {
 struct FilterBlock {
   int64_t planes, rows, pitch, channelTiles, rowTiles, colTiles;
 
+  /// Where a row's columns are in turns as a stride takes them, how many of them a turn has: those
+  /// that a tap meets then follow each other.
+  int64_t turn = 0;
+
   FilterBlock(const ConvolutionProblem &problem, const FilterSchedule &schedule);
   int64_t plane() const { return rows * pitch; }
   int64_t tiles() const { return channelTiles * rowTiles * colTiles; }

@@ -91,12 +91,12 @@ void AmxKernel::begin(PackEmitter &e) const {
   if (!e.module.lookupSymbol(name)) {
     OpBuilder::InsertionGuard guard(e.b);
     e.b.setInsertionPointToEnd(e.module.getBody());
-    LLVM::GlobalOp::create(e.b, e.loc, LLVM::LLVMArrayType::get(e.b.getI8Type(), bytes.size()),
-                           /*isConstant=*/true, LLVM::Linkage::Internal, name,
-                           DenseElementsAttr::get(RankedTensorType::get({int64_t(bytes.size())},
-                                                                        e.b.getI8Type()),
-                                                  ArrayRef<int8_t>(bytes)),
-                           /*alignment=*/64);
+    LLVM::GlobalOp::create(
+        e.b, e.loc, LLVM::LLVMArrayType::get(e.b.getI8Type(), bytes.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name,
+        DenseElementsAttr::get(RankedTensorType::get({int64_t(bytes.size())}, e.b.getI8Type()),
+                               ArrayRef<int8_t>(bytes)),
+        /*alignment=*/64);
   }
   call(e, "llvm.x86.ldtilecfg",
        LLVM::AddressOfOp::create(e.b, e.loc, e.pointerType(), name).getResult());
@@ -135,9 +135,8 @@ LLVM::LLVMFuncOp AmxKernel::emit(ModuleOp module, const CpuTarget &target, Eleme
   builder.forEachSum(
       acc, [&](int64_t where, Value place) { builder.load(where, place, e.constant(width)); });
   b.setInsertionPointToStart(branch.elseBlock());
-  builder.forEachSum(acc, [&](int64_t where, Value) {
-    call(e, "llvm.x86.tilezero", {builder.number(where)});
-  });
+  builder.forEachSum(
+      acc, [&](int64_t where, Value) { call(e, "llvm.x86.tilezero", {builder.number(where)}); });
   b.setInsertionPointAfter(branch);
   Value block = e.mul(apart, side);
   // A loop's step is a constant.
