@@ -7,9 +7,14 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
 #include "passes/DL/Simplify/Composites.h"
+#include "test/codegen/AmxReference.h"
+#include "llvm/AsmParser/Parser.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cmath>
 #include <cstring>
@@ -191,6 +196,9 @@ struct CompiledTestKernel::State {
   std::vector<uint64_t> bufferBytes;
 
   std::string load(llvm::ArrayRef<std::string> symbols, llvm::ArrayRef<std::string> objects);
+  std::string loadReference(llvm::ArrayRef<std::string> symbols, llvm::StringRef text);
+  std::string create();
+  std::string lookUp(llvm::ArrayRef<std::string> symbols);
   void allocate(const KernelSpec &spec, const SelectedKernel &kernel);
   void launch(const SelectedKernel &kernel, TaskOrder order);
 };
@@ -206,19 +214,65 @@ static llvm::orc::SymbolMap libcFunctions(llvm::orc::LLJIT &jit) {
           {jit.mangleAndIntern("memset"), function(&memset)}};
 }
 
-std::string CompiledTestKernel::State::load(ArrayRef<std::string> symbols,
-                                            ArrayRef<std::string> objects) {
+std::string CompiledTestKernel::State::create() {
   llvm::InitializeNativeTarget();
   auto made = llvm::orc::LLJITBuilder().create();
   if (!made)
     return llvm::toString(made.takeError());
   jit = std::move(*made);
   // No symbol of this process is visible: a kernel that calls libm fails to load.
+  return llvm::toString(
+      jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(libcFunctions(*jit))));
+}
+
+std::string CompiledTestKernel::State::load(ArrayRef<std::string> symbols,
+                                            ArrayRef<std::string> objects) {
+  if (std::string error = create(); !error.empty())
+    return error;
   for (const std::string &object : objects)
     if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
       return llvm::toString(std::move(error));
-  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(libcFunctions(*jit))))
+  return lookUp(symbols);
+}
+
+/// Compiles the kernel's text for this machine, whatever processor it was made for: LLVM divides
+/// vectors, and functions stand for AMX's instructions.
+std::string CompiledTestKernel::State::loadReference(ArrayRef<std::string> symbols,
+                                                     StringRef text) {
+  llvm::InitializeNativeTargetAsmPrinter();
+  if (std::string error = create(); !error.empty())
+    return error;
+  auto context = std::make_unique<llvm::LLVMContext>();
+  llvm::SMDiagnostic diagnostic;
+  auto code = llvm::parseAssemblyString(text, diagnostic, *context);
+  if (!code)
+    return diagnostic.getMessage().str();
+  llvm::orc::SymbolMap functions;
+  for (auto [intrinsic, address] : amxReference()) {
+    llvm::Function *called = code->getFunction(intrinsic);
+    if (!called)
+      continue;
+    const std::string name = "reference." + intrinsic.str();
+    auto *function = llvm::Function::Create(called->getFunctionType(),
+                                            llvm::GlobalValue::ExternalLinkage, name, *code);
+    called->replaceAllUsesWith(function);
+    called->eraseFromParent();
+    functions[jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                             llvm::JITSymbolFlags::Exported};
+  }
+  if (functions.empty())
+    return "no instruction of AMX";
+  for (llvm::Function &function : *code)
+    for (StringRef attribute : {"target-cpu", "target-features"})
+      function.removeFnAttr(attribute);
+  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(functions)))
     return llvm::toString(std::move(error));
+  if (auto error = jit->addIRModule({std::move(code), std::move(context)}))
+    return llvm::toString(std::move(error));
+  return lookUp(symbols);
+}
+
+std::string CompiledTestKernel::State::lookUp(ArrayRef<std::string> symbols) {
   for (const std::string &symbol : symbols) {
     auto address = jit->lookup(symbol);
     if (!address)
@@ -279,6 +333,8 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
 
 /// No library computes here: a kernel is all our own. `generator`: empty for the first of all.
 static std::shared_ptr<const codegen::Target> targetOf(StringRef name, StringRef generator) {
+  if (name == "amx")
+    name = "sapphirerapids";
   std::shared_ptr<codegen::Target> target =
       llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
   target->settings.products = Provider::Own;
@@ -322,7 +378,8 @@ void CompiledTestKernel::choose(const KernelSource &source,
   KernelSelector selector(target);
   const KernelOffer &offer = selector.offer(*spec);
   for (const GeneratedCandidate &candidate : offer.candidates) {
-    if (!generator.empty() && candidate.generator->name() != generator)
+    if ((!generator.empty() && candidate.generator->name() != generator) ||
+        (tiles && !StringRef(candidate.candidate.schedule).ends_with(" amx")))
       continue;
     if (offered++ == number)
       selected = selector.select(offer, candidate);
@@ -336,13 +393,15 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
                                        StringRef generator, unsigned number)
     : CompiledTestKernel() {
   const std::shared_ptr<const codegen::Target> target = targetOf(targetName, generator);
+  tiles = targetName == "amx";
   choose(source, target, generator, number);
   if (!selected.generator)
     return;
   CompileOptions options;
   options.cache = false;
-  std::string error =
-      target->hasImages() ? loadSimt(*target, options) : loadNative(*target, options);
+  std::string error = target->hasImages() ? loadSimt(*target, options)
+                      : tiles             ? loadReference(*target, options)
+                                          : loadNative(*target, options);
   EXPECT_EQ(error, "") << source.moduleText();
   loaded = error.empty();
 }
@@ -359,6 +418,13 @@ std::string CompiledTestKernel::loadNative(const codegen::Target &target,
   auto compiled = target.compile(selected, options);
   return compiled ? state->load(selected.symbols, compiled->front().objects)
                   : llvm::toString(compiled.takeError());
+}
+
+std::string CompiledTestKernel::loadReference(const codegen::Target &target,
+                                              const CompileOptions &options) {
+  auto printed = target.print(selected, KernelForm::LLVM, options);
+  return printed ? state->loadReference(selected.symbols, printed->front())
+                 : llvm::toString(printed.takeError());
 }
 
 std::string CompiledTestKernel::loadSimt(const codegen::Target &target,
@@ -502,6 +568,14 @@ void test::checkKernel(const KernelSource &source, double tolerance, StringRef g
     for (unsigned number = 1; !generator.empty() && number < count; ++number)
       checkCandidate(source, target, tolerance, generator, number, example);
   }
+}
+
+void test::checkAmxKernel(const KernelSource &source, double tolerance, StringRef generator) {
+  std::optional<Example> example;
+  SCOPED_TRACE("amx\n" + source.moduleText());
+  const unsigned count = checkCandidate(source, "amx", tolerance, generator, 0, example);
+  for (unsigned number = 1; number < count; ++number)
+    checkCandidate(source, "amx", tolerance, generator, number, example);
 }
 
 unsigned test::checkCudaKernel(const KernelSource &source, double tolerance, StringRef generator,

@@ -41,8 +41,9 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 class CompiledTestKernel {
 public:
   /// Compiles `source` with a candidate of the named generator ("": any), by its number from the
-  /// cheapest on, for "native", "avx2" or "cuda:simt". Adds a test failure and stays empty if that
-  /// fails.
+  /// cheapest on, for "native", "avx2" or "cuda:simt"; for "amx" one of those that use its tiles,
+  /// whose instructions are functions here (AmxReference.h). Adds a test failure and stays empty if
+  /// that fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "", unsigned number = 0);
   ~CompiledTestKernel();
@@ -75,6 +76,7 @@ private:
   /// Empty, or what went wrong.
   std::string loadNative(const codegen::Target &target, const codegen::CompileOptions &options);
   std::string loadSimt(const codegen::Target &target, const codegen::CompileOptions &options);
+  std::string loadReference(const codegen::Target &target, const codegen::CompileOptions &options);
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> written, module; ///< with composites, and without
@@ -82,7 +84,7 @@ private:
   codegen::SelectedKernel selected = {};
   std::unique_ptr<State> state;
   unsigned offered = 0;
-  bool loaded = false;
+  bool loaded = false, tiles = false; ///< whether only what uses AMX counts
 };
 
 /// max|a - b| / max|b|; infinite where only one is finite or NaN.
@@ -92,6 +94,8 @@ double relativeError(const Tensor &a, const Tensor &b);
 /// of the oracle's, for every candidate of the generator. Also for AVX2. The generator's name is
 /// checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
+/// The same of the candidates that use AMX's tiles, on whatever machine.
+void checkAmxKernel(const KernelSource &source, double tolerance, llvm::StringRef generator);
 /// The same for CUDA's text, run by the SIMT device: for candidate `number`, of as many as it
 /// returns.
 unsigned checkCudaKernel(const KernelSource &source, double tolerance,

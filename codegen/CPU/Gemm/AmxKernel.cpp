@@ -3,8 +3,9 @@
 // AMX's TDPBF16PS multiplies 16 rows of 16 pairs of bf16 with 16 steps of 16 columns and adds to a
 // tile of 16x16 f32: eight registers of 1 KiB hold up to four tiles of sums and what a group of
 // steps reads. A tile is loaded row by row, at one distance: rows of A are 16 steps that follow
-// each other, rows of B a step's columns. Products and sums are those of Bf16Kernel.cpp, in the
-// same order; whatever is denormal is 0.
+// each other, rows of B a step's columns. Of a group it adds the even and the odd products on their
+// own, by multiply-adds of f32, then both sums, and that to what there is. Whatever is denormal,
+// read or computed, is 0.
 //
 // Registers have a shape, which a thread sets before it uses them: here all are whole, so that one
 // setting serves all tiles of a task. Shorter ones take as long.

@@ -68,7 +68,7 @@ TEST(CpuTarget, Names) {
                                        {"avx512", avx512, 64},
                                        {"icelake-server", vnni, 64},
                                        {"cooperlake", bf16, 64},
-                                       {"sapphirerapids", bf16, 64},
+                                       {"sapphirerapids", bf16 | DLC_CPU_AMX_BF16, 64},
                                        {"znver4", bf16, 64},
                                        {"znver5", bf16, 64},
                                        {"neon", neon, 16},
@@ -135,7 +135,8 @@ TEST(CpuTarget, UsesWhatTheNoteAsksFor) {
     for (auto [bit, names] :
          {std::pair(avx512, ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"),
           {vnni, ",+avx512vnni"},
-          {bf16, ",+avx512bf16"}})
+          {bf16, ",+avx512bf16"},
+          {uint64_t(DLC_CPU_AMX_BF16), ",+amx-tile,+amx-bf16"}})
       if ((target->required & bit) == bit)
         allowed += names;
     const llvm::StringSet<> most = enabledBy("x86-64-v3", allowed);

@@ -409,6 +409,47 @@ TEST(Convolution, BlockedPairsOfBf16) {
   }
 }
 
+/// By AMX's tiles, on any machine: taps of one and of several, strides, dilations and groups,
+/// pixels that fill no tile, images in blocks and with their channels last, read where they lie or
+/// copied, and computed while they are copied. In the filter's gradient an even number of images
+/// and an odd one, rows in turns as a stride takes them, and images of rows of pixels.
+TEST(Convolution, TilesOfBf16) {
+  const std::vector<ConvolutionShapes> all = {
+      {{2, 32, 9, 7}, {48, 32, 1, 1}, {2, 48, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 64, 9, 36}, {32, 64, 1, 1}, {2, 32, 5, 18}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{3, 32, 13, 14}, {32, 32, 3, 3}, {3, 32, 7, 7}, {2, 2}, {2, 1, 1, 0}, {1, 1}},
+      {{2, 64, 15, 18}, {32, 32, 3, 2}, {2, 32, 5, 9}, {2, 2}, {0, 0, 1, 2}, {3, 4}, 2},
+      {{2, 32, 6, 20}, {96, 32, 3, 3}, {2, 96, 6, 20}, {1, 1}, {1, 1, 1, 1}, {1, 1}}};
+  const double rounding = otherElements[1].rounding;
+  for (const ConvolutionShapes &shapes : all)
+    for (int direction : {0, 1, 2}) {
+      // Backward data sums over y's channels, of which there are to be whole groups.
+      if (direction == 1 && shapes.w[0] / shapes.groups % 32 != 0)
+        continue;
+      const KernelSource source = convolutionKernels(shapes)[direction];
+      // A filter's gradient takes x in turns of its columns from blocks alone.
+      const bool ofX = direction == 0 || (direction == 2 && shapes.strides[1] > 1);
+      for (bool last : {false, true})
+        for (Blocked blocked : {ofX ? Blocked::X : Blocked::Y, Blocked::Both})
+          checkAmxKernel(inElement(withBlocks(source, shapes, blocked, last), "bf16"), rounding,
+                         "cpu-convolution");
+    }
+  for (int direction : {0, 2})
+    checkAmxKernel(
+        inElement(withBlocks(convolutionImages(all[2])[direction], all[2], Blocked::Both), "bf16"),
+        6 * rounding, "cpu-convolution");
+  const ConvolutionShapes large = {{16, 64, 28, 28}, {64, 64, 3, 3}, {16, 64, 28, 28},
+                                   {1, 1},           {1, 1, 1, 1},   {1, 1}};
+  for (int direction : {0, 1, 2}) {
+    const KernelSource source =
+        withBlocks(convolutionKernels(large)[direction], large, Blocked::Both);
+    const std::string schedule =
+        CompiledTestKernel::select(inElement(source, "bf16"), "sapphirerapids", "cpu-convolution")
+            .candidate.schedule;
+    EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" amx")) << schedule;
+  }
+}
+
 /// Groups whose channels are no whole blocks are left to loops of single elements.
 TEST(Convolution, BlocksAcrossGroups) {
   const ConvolutionShapes shapes = {

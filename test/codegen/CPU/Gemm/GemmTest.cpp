@@ -110,6 +110,52 @@ TEST(Gemm, PairsOfBf16) {
   }
 }
 
+/// The same by AMX's tiles, on any machine: sums within a pair, a group and a block and behind, and
+/// rows and columns that fill no tile.
+TEST(Gemm, TilesOfBf16) {
+  for (Product p : {Product{16, 16, 1}, {5, 33, 3}, {40, 40, 32}, {45, 31, 770}, {18, 70, 63, 2}})
+    for (bool a : {false, true})
+      for (bool b : {false, true})
+        checkAmxKernel(inElement(product(p, a, b), "bf16"), otherElements[1].rounding, "cpu-gemm");
+  const KernelSource source = inElement(product({128, 256, 512}, false, true), "bf16");
+  const std::string schedule =
+      CompiledTestKernel::select(source, "sapphirerapids", "cpu-gemm").candidate.schedule;
+  EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" amx")) << schedule;
+}
+
+/// A machine with tiles and the functions that stand for them give the same bits, denormal numbers,
+/// infinities and NaN included.
+TEST(Gemm, TilesAreTheReferences) {
+  const auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
+  if (!(target.required & DLC_CPU_AMX_BF16)) {
+    std::cout << "no AMX here: nothing to hold its reference against\n";
+    return;
+  }
+  const KernelSource source = inElement(product({37, 50, 130}, false, false), "bf16");
+  CompiledTestKernel reference(source, "amx", "cpu-gemm");
+  std::vector<Tensor> inputs = reference.randomInputs();
+  std::mt19937 random(5);
+  for (Tensor &input : inputs)
+    for (double &value : input.values)
+      value = std::ldexp(value, int(random() % 150) - 110);
+  inputs[0].values[3] = INFINITY, inputs[1].values[60] = NAN;
+  const Tensor expected = reference.run(inputs).front();
+  CompiledTestKernel first(source, "native", "cpu-gemm");
+  unsigned compared = 0;
+  for (unsigned number = 0; number < first.candidates(); ++number) {
+    CompiledTestKernel kernel(source, "native", "cpu-gemm", number);
+    if (kernel.selection().candidate.schedule != reference.selection().candidate.schedule)
+      continue;
+    ++compared;
+    const Tensor found = kernel.run(inputs).front();
+    for (size_t i = 0; i < found.values.size(); ++i)
+      ASSERT_TRUE(found.values[i] == expected.values[i] ||
+                  (std::isnan(found.values[i]) && std::isnan(expected.values[i])))
+          << i << ": " << found.values[i] << ", " << expected.values[i];
+  }
+  EXPECT_EQ(compared, 1u);
+}
+
 /// Numbers behind the end of a sum are not read as numbers: here they would make NaN of each sum.
 TEST(Gemm, PairsEndAtSum) {
   for (Product p : {Product{20, 40, 3, 2}, {20, 40, 65, 2}})

@@ -29,26 +29,31 @@ static mlir::Type typeOf(mlir::MLIRContext &context, StringRef element) {
   return element == "f64" ? b.getF64Type() : element == "f32" ? b.getF32Type() : b.getBF16Type();
 }
 
-/// The code of a micro-kernel's loop over pairs of steps: from the label in front of what it keeps
-/// apart to the jump back there.
-static std::string loopOf(const AssemblyCase &test, const CpuTarget &target, int64_t rows,
-                          int64_t vectors) {
+static std::string assemblyOf(const MicroKernel &kernel, const CpuTarget &target, StringRef element,
+                              const MicroTile &tile) {
   mlir::DialectRegistry registry;
   registerKernelDialects(registry);
   registerTranslations(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  const mlir::Type stored = typeOf(context, test.element);
+  const mlir::Type stored = typeOf(context, element);
+  auto module =
+      mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
+  kernel.emit(*module, target, {stored, accumulatorType(stored)}, tile);
+  EXPECT_TRUE(mlir::succeeded(Lowering(context).run(*module)));
+  return llvm::cantFail(
+      llvm::cantFail(CodeWriter::create(target)).write(*module, Output::Assembly));
+}
+
+/// The code of a micro-kernel's loop over pairs of steps: from the label in front of what it keeps
+/// apart to the jump back there.
+static std::string loopOf(const AssemblyCase &test, const CpuTarget &target, int64_t rows,
+                          int64_t vectors) {
   MicroTile tile;
   tile.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, rows));
   tile.vectors = vectors;
   tile.stepA = rows;
-  auto module =
-      mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
-  test.kernel.emit(*module, target, {stored, accumulatorType(stored)}, tile);
-  EXPECT_TRUE(mlir::succeeded(Lowering(context).run(*module)));
-  const std::string text =
-      llvm::cantFail(llvm::cantFail(CodeWriter::create(target)).write(*module, Output::Assembly));
+  const std::string text = assemblyOf(test.kernel, target, test.element, tile);
   const size_t apart = text.find("#APP"), begin = text.rfind(".LBB", apart);
   const std::string label = text.substr(begin, text.find(':', begin) - begin);
   const size_t end = text.find(label + "\n", apart);
@@ -86,6 +91,34 @@ TEST(MicroKernel, Assembly) {
   }
 }
 
+/// Of AMX a group of steps of each tile that is offered: a load for each row and column of
+/// registers, an instruction for each of sums, and no other memory.
+TEST(MicroKernel, AssemblyOfTiles) {
+  const CpuTarget target = llvm::cantFail(CpuTarget::get("sapphirerapids"));
+  const MachineModel machine(target);
+  const int64_t most[] = {48, 32, 16, 0};
+  for (int64_t vectors = 1; vectors <= 4; ++vectors) {
+    const int64_t rows = most[vectors - 1];
+    EXPECT_EQ(amxKernel().mostRows(machine, vectors), rows);
+    if (rows == 0)
+      continue;
+    MicroTile tile;
+    for (int64_t row = 0; row < rows; ++row)
+      tile.rowOffsets.push_back(16 * row);
+    tile.vectors = vectors, tile.stepA = rows;
+    const std::string text = assemblyOf(amxKernel(), target, "bf16", tile);
+    // The inner loop ends behind the last multiplication.
+    const size_t last = text.rfind("\ttdpbf16ps"), end = text.find("\tj", last),
+                 begin = text.rfind(".LBB", text.find("\ttdpbf16ps"));
+    ASSERT_TRUE(last != text.npos && end != text.npos && begin != text.npos) << text;
+    const std::string loop = text.substr(begin, end - begin);
+    EXPECT_EQ(StringRef(loop).count("\ttdpbf16ps"), size_t(rows / 16 * vectors)) << loop;
+    EXPECT_EQ(StringRef(loop).count("\ttileloadd"), size_t(rows / 16 + vectors)) << loop;
+    EXPECT_EQ(StringRef(loop).count("(%rsp"), 0u) << loop;
+    EXPECT_EQ(StringRef(text).count("\ttilestored"), size_t(rows / 16 * vectors)) << text;
+  }
+}
+
 /// Pairs of bf16 are for processors that multiply them, and not where denormal numbers count.
 TEST(MicroKernel, Choice) {
   mlir::MLIRContext context;
@@ -100,9 +133,9 @@ TEST(MicroKernel, Choice) {
     }
     return names;
   };
-  const std::vector<std::string> both = {"", "bf16"}, one = {""};
-  for (const char *cpu : {"znver4", "znver5", "cooperlake", "sapphirerapids"}) {
-    EXPECT_EQ(kernels(cpu, "bf16"), both) << cpu;
+  const std::vector<std::string> both = {"", "bf16"}, all = {"", "bf16", "amx"}, one = {""};
+  for (const char *cpu : {"znver4", "znver5", "cooperlake", "sapphirerapids", "graniterapids"}) {
+    EXPECT_EQ(kernels(cpu, "bf16"), StringRef(cpu).ends_with("rapids") ? all : both) << cpu;
     EXPECT_EQ(kernels(cpu, "f32"), one) << cpu;
     EXPECT_EQ(kernels(cpu, "f64"), one) << cpu;
     EXPECT_EQ(kernels(cpu, "bf16", /*strict=*/true), one) << cpu;
