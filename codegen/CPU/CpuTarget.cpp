@@ -1,6 +1,7 @@
 //===- CpuTarget.cpp - what processors offer and want -----------------------------------------===//
 #include "codegen/CPU/CpuTarget.h"
 #include "codegen/CPU/Architecture.h"
+#include "codegen/CPU/Gemm/MicroKernel.h"
 #include "codegen/CPU/Generators.h"
 #include "codegen/Compile/StoredRegion.h"
 #include "codegen/Machine/MachineFile.h"
@@ -52,6 +53,16 @@ void CpuTarget::keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit)
   llvm::erase_if(all, [&](const GeneratedCandidate &one) {
     return one.candidate.workspaceBytes > std::max(limit, least.value_or(0));
   });
+}
+
+ModuleNeeds CpuTarget::needsOf(ArrayRef<SelectedKernel> kernels) const {
+  ModuleNeeds all = needs();
+  const bool usesTiles = llvm::any_of(kernels, [](const SelectedKernel &kernel) {
+    return StringRef(kernel.candidate.schedule).ends_with(amxKernel().suffix());
+  });
+  if (!usesTiles)
+    all.cpuFeatures &= ~uint64_t(DLC_CPU_AMX_BF16);
+  return all;
 }
 
 std::string CpuTarget::refusal(const KernelSpec &spec) const { return cpuRefusal(spec); }

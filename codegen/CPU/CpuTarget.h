@@ -29,6 +29,8 @@ public:
   std::string name() const override { return cpu; }
   std::string description() const override;
   ModuleNeeds needs() const override { return {1u << DLC_TARGET_CPU, required, cpu}; }
+  /// AMX where a kernel uses it: many a hypervisor keeps it from its guests.
+  ModuleNeeds needsOf(llvm::ArrayRef<SelectedKernel> kernels) const override;
   std::string triple() const override;
   bool has(Ability ability) const override { return ability == Ability::ImageLayouts; }
   bool hasAlgorithm(ConvolutionAlgorithm) const override { return true; }

@@ -95,6 +95,8 @@ public:
   /// The same with all that times depend on: for plans.
   virtual std::string description() const = 0;
   virtual ModuleNeeds needs() const = 0;
+  /// What a module of these kernels needs: all of it or less.
+  virtual ModuleNeeds needsOf(llvm::ArrayRef<SelectedKernel>) const { return needs(); }
   /// LLVM's, of native code: of this process, if the target's own is none.
   virtual std::string triple() const;
   /// Whether the kernels' code stands in the plan, as images that a device loads.

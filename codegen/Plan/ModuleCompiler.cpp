@@ -164,7 +164,7 @@ llvm::Expected<std::string> compileModule(ModuleOp module, ArrayRef<SelectedKern
   }();
   if (failed(plan))
     return llvm::createStringError(message);
-  llvm::Expected<std::string> own = buildModuleObject(*plan, target);
+  llvm::Expected<std::string> own = buildModuleObject(*plan, target, kernels);
   if (!own)
     return own.takeError();
   SmallVector<StringRef> objects = {*own};

@@ -107,12 +107,11 @@ private:
 
 } // namespace
 
-static dlc_note describe(const PlanBlob &plan, const codegen::Target &target) {
+static dlc_note describe(const PlanBlob &plan, const codegen::ModuleNeeds &needs) {
   dlc_note note = {};
   note.magic = DLC_NOTE_MAGIC;
   note.size = sizeof(dlc_note);
   note.abi_version = DLC_ABI_VERSION;
-  const ModuleNeeds needs = target.needs();
   note.targets = needs.targets;
   note.cpu_features = needs.cpuFeatures;
   std::strncpy(note.cpu_name, needs.cpu.c_str(), sizeof(note.cpu_name) - 1);
@@ -122,10 +121,11 @@ static dlc_note describe(const PlanBlob &plan, const codegen::Target &target) {
   return note;
 }
 
-Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Target &target) {
+Expected<std::string> buildModuleObject(const PlanBlob &plan, const codegen::Target &target,
+                                        ArrayRef<SelectedKernel> kernels) {
   LLVMContext context;
   ModuleBuilder builder(context);
-  builder.build(plan, describe(plan, target));
+  builder.build(plan, describe(plan, target.needsOf(kernels)));
   const Architecture &architecture = architectureOf(Triple(target.triple()));
   architecture.registerBackend();
   const Triple triple(architecture.triple());

@@ -9,7 +9,8 @@ namespace dlc::codegen {
 
 /// A relocatable object with what a module has besides kernels: the blob in .dlc.plan, the table of
 /// kernel functions, dlc_module_query, and the note with the hash of the file still zero.
-llvm::Expected<std::string> buildModuleObject(const PlanBlob &plan, const Target &target);
+llvm::Expected<std::string> buildModuleObject(const PlanBlob &plan, const Target &target,
+                                              llvm::ArrayRef<SelectedKernel> kernels = {});
 
 } // namespace dlc::codegen
 

@@ -2,6 +2,8 @@
 #include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/Support.h"
 
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 
 #if defined(__x86_64__)
@@ -22,11 +24,21 @@ static uint64_t enabledStates() {
   return uint64_t(high) << 32 | low;
 }
 
-/// Linux lets a process use tiles that has asked for them, with all threads of its own.
+constexpr int tileData = 18; ///< XFEATURE_XTILEDATA
+
+/// Whether Linux lets a process use tiles that asks for them.
 static bool mayUseTiles() {
-  constexpr int request = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  static const bool may = syscall(SYS_arch_prctl, request, tileData) == 0;
-  return may;
+  constexpr int supported = 0x1021; // ARCH_GET_XCOMP_SUPP
+  uint64_t states = 0;
+  return syscall(SYS_arch_prctl, supported, &states) == 0 && (states >> tileData & 1);
+}
+
+Status askForCpuFeatures(uint64_t features) {
+  constexpr int request = 0x1023; // ARCH_REQ_XCOMP_PERM
+  if (!(features & DLC_CPU_AMX_BF16) || syscall(SYS_arch_prctl, request, tileData) == 0)
+    return {};
+  return unsupported("Linux does not let this process use ", cpuFeatureNames(DLC_CPU_AMX_BF16),
+                     ": ", std::strerror(errno));
 }
 
 uint64_t hostCpuFeatures() {
@@ -68,10 +80,12 @@ uint64_t hostCpuFeatures() {
 #elif defined(__aarch64__)
 
 uint64_t hostCpuFeatures() { return getauxval(AT_HWCAP) & HWCAP_ASIMD ? DLC_CPU_NEON : 0; }
+Status askForCpuFeatures(uint64_t) { return {}; }
 
 #else
 
 uint64_t hostCpuFeatures() { return 0; }
+Status askForCpuFeatures(uint64_t) { return {}; }
 
 #endif
 

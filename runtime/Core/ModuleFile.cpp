@@ -37,7 +37,7 @@ static std::string fixedText(const char *text, size_t size) {
 Status checkCpuFeatures(const dlc_note &note) {
   const uint64_t missing = note.cpu_features & ~hostCpuFeatures();
   if (missing == 0)
-    return {};
+    return askForCpuFeatures(note.cpu_features);
   return unsupported("compiled for ", fixedText(note.cpu_name, sizeof(note.cpu_name)),
                      "; this processor lacks ", cpuFeatureNames(missing));
 }

@@ -40,6 +40,9 @@ uint32_t hashName(std::string_view name);
 
 /// Bit set of dlc_cpu_feature of this machine.
 uint64_t hostCpuFeatures();
+/// Asks the system for those that a process may use only then, for all of its threads: AMX. Fails
+/// where it refuses, as for a signal stack that is too small for its registers.
+Status askForCpuFeatures(uint64_t features);
 /// "AVX2 and FMA, AVX-512"
 std::string cpuFeatureNames(uint64_t features);
 

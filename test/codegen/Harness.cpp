@@ -7,6 +7,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
 #include "passes/DL/Simplify/Composites.h"
+#include "runtime/Core/ModuleFile.h"
 #include "test/codegen/AmxReference.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -415,6 +416,9 @@ SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef 
 
 std::string CompiledTestKernel::loadNative(const codegen::Target &target,
                                            const CompileOptions &options) {
+  if (runtime::Status granted = runtime::askForCpuFeatures(target.needs().cpuFeatures);
+      !granted.ok())
+    return granted.message();
   auto compiled = target.compile(selected, options);
   return compiled ? state->load(selected.symbols, compiled->front().objects)
                   : llvm::toString(compiled.takeError());
