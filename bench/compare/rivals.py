@@ -408,7 +408,9 @@ def load(path):
 
 def save(tensors, path):
     from safetensors.torch import save_file
-    save_file({name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}, path)
+    # NumPy, which reads them, knows no bf16.
+    widened = {name: tensor.float() if tensor.dtype == torch.bfloat16 else tensor for name, tensor in tensors.items()}
+    save_file({name: tensor.detach().clone().contiguous() for name, tensor in widened.items()}, path)
 
 
 def serve(options):

@@ -418,7 +418,7 @@ std::string CompiledTestKernel::loadNative(const codegen::Target &target,
                                            const CompileOptions &options) {
   if (runtime::Status granted = runtime::askForCpuFeatures(target.needs().cpuFeatures);
       !granted.ok())
-    return granted.message();
+    return std::string(granted.message());
   auto compiled = target.compile(selected, options);
   return compiled ? state->load(selected.symbols, compiled->front().objects)
                   : llvm::toString(compiled.takeError());

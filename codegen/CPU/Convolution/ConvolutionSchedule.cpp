@@ -398,7 +398,8 @@ static bool isSmallest(const ConvolutionProblem &p, const FilterSchedule &s) {
 /// Halves the task until there are enough of them. A few there must be; more only if packing stays
 /// a small part of the work.
 static void splitTask(const ConvolutionProblem &p, const MachineModel &m, FilterSchedule &s) {
-  const int64_t channels = p.inChannels / p.groups, fewTasks = 4;
+  // Beside copies tiles are multiplied in no time: by them alone, tasks would stay few.
+  const int64_t channels = p.inChannels / p.groups, fewTasks = s.transposes() ? 16 : 4;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes);
   const double pixels = double(s.images(p) * p.output[0] * p.output[1] * p.output[2]);
   const double taps = double(p.kernel[0] * p.kernel[1] * p.kernel[2]);
