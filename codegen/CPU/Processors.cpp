@@ -8,7 +8,6 @@
 #include "runtime/Core/Processors.h"
 #include "codegen/CPU/Architecture.h"
 #include "codegen/Machine/System.h"
-#include "runtime/Core/ModuleFile.h"
 #include "runtime/Core/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
@@ -46,10 +45,9 @@ static SmallVector<StringRef> sortedNames(const CpuFeatures &features) {
   return names;
 }
 
-/// The code for `cpu` where only what `has` lists may be used of it, and of that what `allowed` has
-/// a dlc_cpu_feature for.
+/// The code for `cpu` where only what `has` lists may be used of it.
 static llvm::Expected<CpuTarget> targetFor(const Architecture &architecture, StringRef cpu,
-                                           const CpuFeatures &has, uint64_t allowed = ~0ull) {
+                                           const CpuFeatures &has) {
   CpuTarget target;
   target.architecture = &architecture;
   target.cpu = cpu.str();
@@ -59,8 +57,7 @@ static llvm::Expected<CpuTarget> targetFor(const Architecture &architecture, Str
     entry.second = false;
   const SmallVector<Architecture::Requirement> requirements = architecture.requirements();
   for (const Architecture::Requirement &required : requirements) {
-    if (!(required.bit & allowed) ||
-        !llvm::all_of(required.names.keys(), [&](StringRef name) { return has.lookup(name); }))
+    if (!llvm::all_of(required.names.keys(), [&](StringRef name) { return has.lookup(name); }))
       continue;
     target.required |= required.bit;
     for (StringRef name : required.names.keys())
@@ -118,11 +115,9 @@ static llvm::Error unknownProcessor(StringRef name) {
 static llvm::Expected<CpuTarget> nativeTarget() {
   const Architecture &host = architectureOf(llvm::Triple(llvm::sys::getProcessTriple()));
   CpuFeatures has = llvm::sys::getHostCPUFeatures();
-  // Tiles are there for who may use them.
-  const uint64_t allowed = runtime::hostCpuFeatures();
   const char *other = std::getenv("DLC_NATIVE_CPU");
   if (!other) {
-    llvm::Expected<CpuTarget> target = targetFor(host, llvm::sys::getHostCPUName(), has, allowed);
+    llvm::Expected<CpuTarget> target = targetFor(host, llvm::sys::getHostCPUName(), has);
     const runtime::Processors &own = runtime::processors();
     if (target && !own.allowed.empty())
       readSystem(target->machine, "", own.allowed.front(), int64_t(own.cores.size()));
@@ -133,7 +128,7 @@ static llvm::Expected<CpuTarget> nativeTarget() {
   CpuFeatures others = host.featuresOf(other);
   for (auto &entry : has)
     entry.second &= others.lookup(entry.first());
-  return targetFor(host, other, has, allowed);
+  return targetFor(host, other, has);
 }
 
 llvm::Expected<CpuTarget> CpuTarget::get(StringRef name) {
