@@ -41,7 +41,7 @@ def rounds():
                       process=Program(pid=os.getpid()))
               for name, layout, medians in (("eager", "contiguous", [30.0, 30.0]), ("compile", "channels_last", [20.0, 20.0]))]
     trials = [{"mode": "compile", "layout": "channels_last", "settings": "plain", "ms": 21.0, "first_step_s": 30}]
-    options = Program(threads=2, rounds=2, dlc_flags="", left_out={})
+    options = Program(threads=2, rounds=2, dlc_flags="", precision="f32", left_out={})
     result = compare.describe("lenet/64", options, ours, rivals, {"dlc": 1e-7, "strict": 1e-7, "eager": 2e-7, "compile": 2e-7}, trials)
     best, strict = result["rivals"][result["best_rival"]], result["strict"]
     gain = lambda it: f"{it['speedup']:.2f} ({it['speedup_min']:.2f} - {it['speedup_max']:.2f})"
