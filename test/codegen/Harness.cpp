@@ -564,9 +564,11 @@ static SmallVector<StringRef> cpuTargets() {
   return {"native", "avx2"};
 }
 
-void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
+/// Of each target all candidates of the generator, or the first of all.
+static void checkTargets(const KernelSource &source, ArrayRef<StringRef> targets, double tolerance,
+                         StringRef generator) {
   std::optional<Example> example;
-  for (StringRef target : cpuTargets()) {
+  for (StringRef target : targets) {
     SCOPED_TRACE(target.str() + "\n" + source.moduleText());
     unsigned count = checkCandidate(source, target, tolerance, generator, 0, example);
     for (unsigned number = 1; !generator.empty() && number < count; ++number)
@@ -574,12 +576,12 @@ void test::checkKernel(const KernelSource &source, double tolerance, StringRef g
   }
 }
 
+void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
+  checkTargets(source, cpuTargets(), tolerance, generator);
+}
+
 void test::checkAmxKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  std::optional<Example> example;
-  SCOPED_TRACE("amx\n" + source.moduleText());
-  const unsigned count = checkCandidate(source, "amx", tolerance, generator, 0, example);
-  for (unsigned number = 1; number < count; ++number)
-    checkCandidate(source, "amx", tolerance, generator, number, example);
+  checkTargets(source, StringRef("amx"), tolerance, generator);
 }
 
 unsigned test::checkCudaKernel(const KernelSource &source, double tolerance, StringRef generator,

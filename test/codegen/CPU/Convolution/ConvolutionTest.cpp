@@ -358,6 +358,20 @@ TEST(Convolution, MaskBehind) {
   checkKernel(source, rounding, "cpu-convolution");
 }
 
+/// The code that a processor's name chooses for a layer of ResNet-50, in all directions.
+static void checkCodeOfBf16(llvm::StringRef cpu, llvm::StringRef ending) {
+  const ConvolutionShapes large = {{16, 64, 28, 28}, {64, 64, 3, 3}, {16, 64, 28, 28},
+                                   {1, 1},           {1, 1, 1, 1},   {1, 1}};
+  for (int direction : {0, 1, 2}) {
+    const KernelSource source =
+        withBlocks(convolutionKernels(large)[direction], large, Blocked::Both);
+    const std::string schedule =
+        CompiledTestKernel::select(inElement(source, "bf16"), cpu, "cpu-convolution")
+            .candidate.schedule;
+    EXPECT_TRUE(llvm::StringRef(schedule).ends_with(ending)) << schedule;
+  }
+}
+
 /// Pairs of channels of bf16, read as they lie in a block: forward and backward, taps of one and of
 /// several, which are put together in another way each, strides, dilations, groups, depth, panels
 /// and blocks of channels that end early, and filters that tasks pack. In the filter's gradient
@@ -397,16 +411,7 @@ TEST(Convolution, BlockedPairsOfBf16) {
       checkKernel(inElement(withBlocks(source, shapes, Blocked::Both), "bf16"), 6 * rounding,
                   "cpu-convolution");
     }
-  const ConvolutionShapes large = {{16, 64, 28, 28}, {64, 64, 3, 3}, {16, 64, 28, 28},
-                                   {1, 1},           {1, 1, 1, 1},   {1, 1}};
-  for (int direction : {0, 1, 2}) {
-    const KernelSource source =
-        withBlocks(convolutionKernels(large)[direction], large, Blocked::Both);
-    const std::string schedule =
-        CompiledTestKernel::select(inElement(source, "bf16"), "znver4", "cpu-convolution")
-            .candidate.schedule;
-    EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" bf16")) << schedule;
-  }
+  checkCodeOfBf16("znver4", " bf16");
 }
 
 /// By AMX's tiles, on any machine: taps of one and of several, strides, dilations and groups,
@@ -438,16 +443,7 @@ TEST(Convolution, TilesOfBf16) {
     checkAmxKernel(
         inElement(withBlocks(convolutionImages(all[2])[direction], all[2], Blocked::Both), "bf16"),
         6 * rounding, "cpu-convolution");
-  const ConvolutionShapes large = {{16, 64, 28, 28}, {64, 64, 3, 3}, {16, 64, 28, 28},
-                                   {1, 1},           {1, 1, 1, 1},   {1, 1}};
-  for (int direction : {0, 1, 2}) {
-    const KernelSource source =
-        withBlocks(convolutionKernels(large)[direction], large, Blocked::Both);
-    const std::string schedule =
-        CompiledTestKernel::select(inElement(source, "bf16"), "sapphirerapids", "cpu-convolution")
-            .candidate.schedule;
-    EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" amx")) << schedule;
-  }
+  checkCodeOfBf16("sapphirerapids", " amx");
 }
 
 /// Groups whose channels are no whole blocks are left to loops of single elements.
