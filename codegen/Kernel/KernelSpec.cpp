@@ -119,41 +119,52 @@ std::optional<dl::Rows> KernelSpec::rows() const {
   return rows;
 }
 
+/// Gives an op of the region its part in the kernel.
+LogicalResult KernelSpec::addOp(Operation &op) {
+  follow(op);
+  auto reduction = dyn_cast<dl::ReductionOp>(op);
+  auto anchor = dyn_cast<dl::AnchorOp>(op);
+  if (sumsBeside && reduction)
+    return reductionOps.push_back(reduction), success();
+  if (standsBehind(reduction))
+    return addAnchor(op, kind), success();
+  if (!anchor)
+    return checkBodyOp(op);
+  if (this->op && !joinsAnchor(op)) {
+    InFlightDiagnostic error = op.emitError("a kernel has one anchor, this is the second");
+    error.attachNote(this->op->getLoc()) << "the first";
+    return failure();
+  }
+  return addAnchor(op, anchor.getAnchor()), success();
+}
+
+/// A transposition only changes indices; where there is no anchor, the last one decides the loops.
+void KernelSpec::anchorTransposition() {
+  Operation *last = nullptr;
+  for (Operation &op : *body)
+    if (auto index = dyn_cast<dl::IndexOp>(op); index && !index.keepsOrder())
+      last = &op;
+  if (!last)
+    return;
+  addAnchor(*last, Anchor::Transpose);
+  for (Operation &op : *body)
+    follow(op);
+}
+
 FailureOr<KernelSpec> KernelSpec::get(Block &block) {
-  KernelSpec spec;
-  spec.body = &block;
   if (block.empty() || !isa<dl::YieldOp>(block.back()))
     return emitError(block.getParent()->getLoc(), "a kernel's region ends with dl.yield"),
            failure();
-  Operation *transpose = nullptr;
+  KernelSpec spec;
+  spec.body = &block;
   spec.sumsBeside = areSumsBeside(block);
-  for (Operation &op : block) {
-    spec.follow(op);
-    auto anchor = dyn_cast<dl::AnchorOp>(op);
-    if (spec.sumsBeside && isa<dl::ReductionOp>(op)) {
-      spec.reductionOps.push_back(cast<dl::ReductionOp>(op));
-    } else if (spec.standsBehind(dyn_cast<dl::ReductionOp>(op))) {
-      spec.addAnchor(op, spec.kind);
-    } else if (anchor && spec.op && !spec.joinsAnchor(op)) {
-      InFlightDiagnostic error = op.emitError("a kernel has one anchor, this is the second");
-      error.attachNote(spec.op->getLoc()) << "the first";
+  for (Operation &op : block)
+    if (failed(spec.addOp(op)))
       return failure();
-    } else if (anchor) {
-      spec.addAnchor(op, anchor.getAnchor());
-    } else if (failed(checkBodyOp(op))) {
-      return failure();
-    }
-    if (auto index = dyn_cast<dl::IndexOp>(op); index && !index.keepsOrder())
-      transpose = &op;
-  }
   if (spec.needsRowPasses())
     spec.kind = Anchor::RowPasses;
-  // A transposition only changes indices; alone, it decides the loops.
-  if (!spec.op && transpose) {
-    spec.addAnchor(*transpose, Anchor::Transpose);
-    for (Operation &op : block)
-      spec.follow(op);
-  }
+  if (!spec.op)
+    spec.anchorTransposition();
   if (auto update = dyn_cast_or_null<dl::MultiTensorOp>(spec.op)) {
     spec.setFlatBuffers(update);
     return spec;

@@ -112,6 +112,8 @@ private:
   bool standsBehind(dl::ReductionOp reduction) const;
   bool needsRowPasses() const;
   void addAnchor(mlir::Operation &op, Anchor anchor);
+  mlir::LogicalResult addOp(mlir::Operation &op);
+  void anchorTransposition();
   void follow(mlir::Operation &op);
   void setFlatBuffers(dl::MultiTensorOp update);
 

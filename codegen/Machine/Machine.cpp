@@ -83,9 +83,16 @@ static llvm::ArrayRef<Row> rows() {
         .issuesPerCycle = 6,
         .bf16DotsPerCycle = 0.5, // half of what f32's multiply-adds are: pairs gain nothing
         .tileCyclesPerSecond32 = 2.6e9,
-        .tileCyclesPerSecond64 = 2.4e9,
-        .l3BytesPerSecond = 25e9,
-        .memoryBytesPerSecond = 12e9}},
+        .tileCyclesPerSecond64 = 1.5e9,
+        .vectorOperationsPerSecond = 45e9,
+        .l3BytesPerSecond = 27e9,
+        .memoryBytesPerSecond = 13e9,
+        .l3StreamBytesPerSecond = 108e9,
+        .streamBytesPerSecond = 21e9,
+        .sumBytesPerSecond = 1.08e10,
+        .gatherL3BytesPerSecond = 25e9,
+        .gatherBytesPerSecond = 9e9,
+        .copyBytesPerSecond = 1.08e10}},
       // Of ARM's: Neoverse N1 in a Graviton 2, and V2 in a Grace. Caches, ports and latencies are
       // those of ARM's optimization guides, rates data sheets' shares: none has been measured.
       {{"generic", "neoverse-n1"},

@@ -18,7 +18,7 @@
 
 #include "codegen/CPU/CostModel.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
-#include "codegen/CPU/ScheduleFields.h"
+#include "codegen/Kernel/ScheduleFields.h"
 #include "dialects/DL/Facts/AttentionForm.h"
 
 namespace dlc::codegen {

@@ -15,7 +15,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
-#include "codegen/CPU/Gemm/MicroKernel.h"
+#include "codegen/CPU/Convolution/FilterPanels.h"
 #include "codegen/CPU/Reduce/BandReducer.h"
 
 using namespace mlir;
@@ -24,176 +24,32 @@ using namespace dlc::codegen;
 
 namespace {
 
-/// Columns of the phase table.
-enum PhaseField : int64_t {
-  Taps,        // taps of the phase
-  OffsetStart, // first entry in the table of source offsets
-  FilterStart, // first entry in the table of filter indices
-  SliceStart,  // first entry in the table of depth offsets
-  PackedStart, // first place of the packed filter
-  FirstD,
-  FirstH, // first target index
-  CountD,
-  CountH,
-  CountW, // target indices
-  MinH,   // smallest source distance of a tap along rows
-  Slices, // depth taps that any phase of the row phase needs
-  PhaseFields
-};
-
-/// Everything that both phases of a kernel agree on.
-struct DataPlan {
-  DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes);
-
-  const ConvolutionProblem &problem;
-  DataGeometry geometry;
-  DataSchedule schedule;
-  DataBlock block;
-  int64_t lanes, width, panels, packedElements = 0;
-  /// A phase a row; offsets of (channel, tap) in the source block; (d, r, s) of each tap; depth
-  /// offsets.
-  /// Behind each offset stand those of laterLines.
-  SmallVector<int64_t> phaseTable, offsetTable, filterTable, sliceTable;
-
-  /// Whether the source block lies tile by tile.
-  bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
-  bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
-  int64_t boxSize() const { return schedule.boxRows * schedule.boxCols; }
-  /// From a block of channels that a tile reads to the next.
-  int64_t blockStep() const {
-    return schedule.inPlace ? geometry.sourceBlockStep
-                            : geometry.sourceBlock * block.slices * block.plane();
-  }
-  /// Of the source, from the tile's first: where its rows stand.
-  int64_t rowOffset(int64_t row) const;
-  /// Elements from one pixel that a tile reads to the next.
-  int64_t pixelStep() const {
-    return schedule.inPlace ? geometry.sourcePixel : geometry.sourceBlock;
-  }
-  /// Lines of the next tile that each step asks for, in place: so all of a block of channels have
-  /// arrived when its first is due.
-  int64_t laterLines() const {
-    return schedule.inPlace && !inGroups() ? ceilDiv(boxSize(), geometry.sourceBlock) : 0;
-  }
-  bool inGroups() const { return schedule.kernel->group() > 1; }
-  int64_t slotElements() const { return boxSize() * width; }
-  int64_t firstCol() const { return geometry.offsetRange(2).first; } ///< of the taps' distances
-  int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }
-  int64_t chunks() const { return ceilDiv(panels, schedule.panels); }
-  int64_t rowBands() const {
-    return ceilDiv(geometry.maxCount(1), schedule.bandRows * schedule.boxRows);
-  }
-  int64_t colBands() const {
-    return ceilDiv(geometry.maxCount(2), schedule.bandCols * schedule.boxCols);
-  }
-  int64_t filterTaps() const {
-    return geometry.kernel[0] * geometry.kernel[1] * geometry.kernel[2];
-  }
-  /// Scratch to pack with: a tile, and all taps of a vector of channels.
-  int64_t packElements() const { return lanes * (lanes + geometry.numbers * filterTaps()); }
-  /// Of a task that packs: a panel of a block of source channels, of one phase.
-  int64_t panelElements() const {
-    const int64_t taps = geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);
-    return schedule.channelBlock * taps * width;
-  }
-  /// Scratch of a task for that.
-  int64_t packingElements() const {
-    return schedule.packsInTask ? packElements() + geometry.columnPhases() * panelElements() : 0;
-  }
-  /// Places of source channels that a task of phase 0 packs: about 16k in all.
-  int64_t packedChannels() const;
-  int64_t packTasks() const;
-  int64_t computeTasks() const { return chunks() * geometry.groups * pieces(); }
-  // Scratch of phase 1: strips of finished rows, unless tiles are written, the source block, what
-  // tasks pack, accumulators; strips and accumulators for each column phase.
-  int64_t stripPixels() const { return roundUp(schedule.bandCols * boxSize(), lanes); }
-  int64_t stripElements() const { return lanes * stripPixels(); }
-  int64_t stageElements() const {
-    return writesTiles() ? 0 : geometry.columnPhases() * stripElements();
-  }
-  int64_t sourceElements() const {
-    if (schedule.inPlace)
-      return 0;
-    return roundUp(schedule.channelBlock * block.slices * block.plane() + lanes, lanes);
-  }
-  int64_t stripAccumulators() const { return schedule.bandCols * slotElements(); }
-  /// Whether tasks that follow each other read one band of the source, and not the same panels:
-  /// what there is more of comes from far away.
-  bool chunksLast() const {
-    return geometry.sourceBlock > 1 && geometry.sourceElements() > geometry.filterElements();
-  }
-  /// Whether each tile is written as soon as it is finished.
-  bool writesTiles() const { return geometry.targetBlock > 1; }
-  int64_t accumulatorElements() const;
-  bool fitsTables() const {
-    return fitsTable(phaseTable) && fitsTable(offsetTable) && fitsTable(filterTable) &&
-           fitsTable(sliceTable);
-  }
-  /// Of each channel's pixels: into how many pieces tasks divide them.
-  int64_t pieces() const {
-    return geometry.rowPhases() * geometry.batch * geometry.maxCount(0) * rowBands() * colBands();
-  }
-
-private:
-  void appendPhase(int64_t phase);
-};
-
-/// One phase of a kernel.
-class DataPhase : public PackedPhase {
+/// The phase that computes.
+class DataPhase : public FilterPanels {
 public:
   DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
-            ModuleOp module, StringRef name, const DataPlan &plan)
-      : PackedPhase(spec, target, module, name, candidate.workspaceBytes > 0), plan(plan),
-        geometry(plan.geometry), schedule(plan.schedule),
+            ModuleOp module, StringRef name, const DataPlan &plan, LLVM::LLVMFuncOp micro)
+      : FilterPanels(spec, target, module, name, candidate.workspaceBytes > 0, plan), micro(micro),
         reducer(kernel, candidate,
                 blockMap(geometry.batch, geometry.groups * geometry.targetChannels,
                          geometry.targetBlock, geometry.target)
                     .shape) {}
 
-  void pack();
-  void compute(LLVM::LLVMFuncOp micro);
+  void compute();
   LogicalResult reduced() const { return reducer.result; }
 
 private:
-  /// Coordinates of a compute task; the phase is the first of a row phase.
+  /// Coordinates of a task; the phase is the first of a row phase.
   struct Task {
     Value phase, image, group, depth, row, col, panel, panelEnd;
     Value piece; ///< of the pixels of its channels
   };
-
-  Value field(Value phase, PhaseField which);
-  /// A row of tiles of all column phases: its place in the target, its pixels, and those of the
-  /// largest phase.
-  struct Strip {
-    Value channel, depth, row, col, width, pixels;
+  /// A block of source channels: all tiles of a task sum over it before they do over the next.
+  struct ChannelBlock {
+    Value first, count;
+    Value continues, isLast; ///< whether sums begin before it, and whether they end with it
+    Panels panels;           ///< of the filter
   };
-
-  Task decode(Value number);
-  Value columnPhase(const Task &task, int64_t number);
-  Value hasTaps(Value phase);
-  /// Places of source channels of a panel, which a task of phase 0 packs.
-  struct Piece {
-    Value group, panel, first, last;
-  };
-  void readFilter();
-  void packPiece(const Piece &piece);
-  Value packedAt(Value phase, Value group, Value panel, Value channel);
-  void forEachPhase(llvm::function_ref<void(Value phase)> body);
-  void packForward(const Piece &piece);
-  void packForwardPairs(const Piece &piece);
-  void packBackward(const Piece &piece);
-  void packElements(const Piece &piece);
-  Piece nextPiece(const Task &task, Value panel, Value firstChannel);
-  void prefetchFilter(const Piece &piece, Value tile);
-  void packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target);
-  Value depthOf(const Task &task, Value slice);
-  std::pair<Value, Value> storedChannel(Value place);
-  Value sourceAt(const Task &task, Value firstChannel);
-  void copySource(const Task &task, Value firstChannel, Value channels);
-  void copyTiles(const Task &task, Value firstChannel, Value channels);
-  Value rowsOfTiles(const Task &task);
-  Value copiedTile(Value row, Value col);
-  void runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel, Value channels);
   /// A register tile of a phase: number `row`, `col` of the task's.
   struct Tile {
     Value phase, panel, row, col;
@@ -204,110 +60,54 @@ private:
   struct TileRange {
     Value start, first, last;
   };
+  /// A strip is what a row of tiles of all column phases has computed of a channel: pixels that
+  /// follow each other in the target, where the phases take turns. `pixels` are those of the
+  /// largest phase, `width` those of all.
+  struct Strip {
+    Value depth, row, col, width, pixels;
+  };
+
+  Task decode(Value number);
+  Value columnPhase(const Task &task, int64_t number) { return e.add(task.phase, number); }
+  /// Without any, a phase is zero, and has no accumulators.
+  Value hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
+  // The source.
+  Value depthOf(const Task &task, Value slice);
+  std::pair<Value, Value> storedChannel(Value place);
+  Value sourceAt(const Task &task, Value firstChannel);
+  void copySource(const Task &task, const ChannelBlock &channels);
+  void copyTiles(const Task &task, const ChannelBlock &channels);
+  Value copiedTile(Value row, Value col);
+  // Tiles.
+  Value rowsOfTiles(const Task &task);
   TileRange tileRange(Value first, Value count, int64_t box);
   TileRange rowsOf(const Task &task, const Tile &tile);
   TileRange colsOf(const Task &task, const Tile &tile);
   Value sourceOf(const Task &task, const Tile &tile);
   Value laterOf(const Task &task, Tile tile);
+  void prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile);
+  void multiply(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot);
+  void runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc);
+  void runTiles(const Task &task, const ChannelBlock &channels);
+  // The target.
   void forEachVector(const Task &task, const Tile &tile, int64_t step,
                      llvm::function_ref<void(Value place, ValueRange indices)> body);
   void prefetchTile(const Task &task, const Tile &tile);
   void finishTile(const Task &task, const Tile &tile, Value acc);
   void reduceStrip(const Task &task, Value panel, Value row);
+  Strip stripOf(const Task &task, Value row);
+  void stageStrip(const Task &task, const Strip &strip, Value lane, Value acc);
   void finishStrip(const Task &task, Value panel, Value row, Value acc);
-  void writeChannel(const Task &task, const Strip &strip, Value channel);
+  void writeChannel(const Task &task, const Strip &strip, Value channel, Value staged);
 
-  const DataPlan &plan;
-  const DataGeometry &geometry;
-  const DataSchedule &schedule;
-  Source image, filter, tapRows; ///< the last two: of single taps, and rows of them
+  LLVM::LLVMFuncOp micro;
+  Source image;
   Sink target;
   BandReducer reducer;
-  Value stage, block, accumulators; ///< in the scratch
-  /// Of a task that packs: where in the scratch, its phase, and the first source channel.
-  Value panelBuffer, packedPhase, packedChannel;
+  Value stage, block, panelBuffer, accumulators; ///< in the scratch
 };
 
 } // namespace
-
-//===------------------------------------------------------------------------------------------===//
-// Plan
-//===------------------------------------------------------------------------------------------===//
-
-DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes)
-    : problem(problem), geometry(problem, schedule.kernel->step(), schedule.kernel->group()),
-      schedule(schedule), block(geometry, schedule), lanes(lanes), width(schedule.vectors * lanes),
-      panels(ceilDiv(geometry.targetChannels, width)) {
-  for (int64_t phase = 0; phase < geometry.phases(); ++phase)
-    appendPhase(phase);
-}
-
-int64_t DataPlan::rowOffset(int64_t row) const {
-  if (copiesTiles())
-    return row;
-  return (row / schedule.boxCols * block.rowStep * block.pitch +
-          row % schedule.boxCols * block.colStep) *
-         pixelStep();
-}
-
-void DataPlan::appendPhase(int64_t phase) {
-  const PhaseDimension &d = geometry.dimension(phase, 0), &h = geometry.dimension(phase, 1),
-                       &w = geometry.dimension(phase, 2);
-  const int64_t taps = geometry.taps(phase);
-  int64_t row[PhaseFields] = {};
-  row[Taps] = taps;
-  row[OffsetStart] = int64_t(offsetTable.size());
-  row[FilterStart] = int64_t(filterTable.size());
-  row[SliceStart] = int64_t(sliceTable.size());
-  row[PackedStart] = packedElements;
-  row[FirstD] = d.first, row[FirstH] = h.first;
-  row[CountD] = d.count, row[CountH] = h.count, row[CountW] = w.count;
-  row[MinH] = h.minOffset();
-  row[Slices] = h.taps.empty() || geometry.maxTaps(2) == 0 ? 0 : int64_t(d.taps.size());
-  phaseTable.append(row, row + PhaseFields);
-
-  for (const ConvolutionTap &tap : d.taps)
-    sliceTable.push_back(tap.offset);
-  auto forEachTap = [&](auto visit) {
-    for (auto [slice, td] : llvm::enumerate(d.taps))
-      for (const ConvolutionTap &th : h.taps)
-        for (const ConvolutionTap &tw : w.taps)
-          visit(int64_t(slice), td, th, tw);
-  };
-  forEachTap([&](int64_t, auto &td, auto &th, auto &tw) {
-    filterTable.push_back((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] +
-                          tw.kernel);
-  });
-  for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
-    int64_t line = channel % geometry.sourceBlock * taps * laterLines();
-    forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
-      const int64_t number = channel / geometry.sourceBlock;
-      const int64_t place =
-          slice * block.plane() + (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
-      const int64_t pixel = number * blockStep() + place * pixelStep();
-      offsetTable.push_back(pixel + channel % geometry.sourceBlock);
-      for (int64_t i = 0; i < laterLines(); ++i, ++line)
-        offsetTable.push_back(pixel + rowOffset(std::min(line, boxSize() - 1)));
-    });
-  }
-  packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
-}
-
-int64_t DataPlan::packedChannels() const {
-  return std::clamp<int64_t>(16384 / (width * filterTaps()), 1, geometry.sourceChannels);
-}
-
-int64_t DataPlan::packTasks() const {
-  return geometry.groups * panels * ceilDiv(geometry.sourceChannels, packedChannels());
-}
-
-int64_t DataPlan::accumulatorElements() const {
-  int64_t strips = blocks() > 1 ? schedule.bandRows * schedule.panels : 1;
-  if (writesTiles())
-    return blocks() > 1 ? strips * geometry.columnPhases() * stripAccumulators() : slotElements();
-  // The transposition of a strip's end reads whole tiles.
-  return (strips * geometry.columnPhases() * schedule.bandCols * boxSize() + lanes) * width;
-}
 
 std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &problem,
                                                 const DataSchedule &schedule,
@@ -345,219 +145,6 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
   return candidate;
 }
 
-Value DataPhase::field(Value phase, PhaseField which) {
-  if (geometry.phases() == 1)
-    return e.constant(plan.phaseTable[which]);
-  return e.entry(e.table("phases", plan.phaseTable), e.add(e.mul(phase, PhaseFields), which));
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Phase 0: filter panels
-//===------------------------------------------------------------------------------------------===//
-
-void DataPhase::pack() {
-  const int64_t step = plan.packedChannels();
-  SmallVector<Value> place = e.delinearize(
-      kernel.task, {geometry.groups, plan.panels, ceilDiv(geometry.sourceChannels, step)});
-  Piece piece{place[0], place[1], e.mul(place[2], step), {}};
-  piece.last = e.minimum(e.add(piece.first, step), e.constant(geometry.sourceChannels));
-  tileBuffer = kernel.scratch;
-  readFilter();
-  packPiece(piece);
-}
-
-/// The filter is indexed (k, c, d, r, s). Where it lies in memory as it is, its taps are rows of a
-/// matrix that is packed by transposed tiles.
-void DataPhase::readFilter() {
-  const ConvolutionProblem &p = plan.problem;
-  const int64_t channels = p.inChannels / p.groups;
-  const auto matrices =
-      plan.isForward()
-          ? PackedPhase::IndexMap::identity({1, p.outChannels, channels * plan.filterTaps()})
-          : PackedPhase::IndexMap::identity({p.outChannels, channels, plan.filterTaps()});
-  tapRows = source(1, matrices);
-  filter = source(1, imageMap(p.outChannels, channels, p.kernel));
-}
-
-void DataPhase::packPiece(const Piece &piece) {
-  // Lanes that are neighbours in memory are read as they are.
-  const bool contiguous = !plan.isForward() && plan.filterTaps() == 1;
-  if (!tapRows.address || contiguous)
-    return packElements(piece);
-  if (!plan.isForward())
-    return packBackward(piece);
-  geometry.numbers == 2 && plan.filterTaps() > 1 ? packForwardPairs(piece) : packForward(piece);
-}
-
-/// Where the taps of a phase of a channel lie in the workspace, or in the scratch.
-Value DataPhase::packedAt(Value phase, Value group, Value panel, Value channel) {
-  if (schedule.packsInTask) {
-    Value step = e.mul(e.sub(channel, packedChannel), field(phase, Taps));
-    Value start = e.mul(e.sub(phase, packedPhase), plan.panelElements());
-    return e.at(panelBuffer, e.add(start, e.mul(step, plan.width)));
-  }
-  Value start = e.add(e.mul(group, plan.panels), panel);
-  start = e.add(e.mul(start, geometry.sourceChannels), channel);
-  return e.at(kernel.workspace(), e.add(field(phase, PackedStart),
-                                        e.mul(e.mul(start, field(phase, Taps)), plan.width)));
-}
-
-/// Those that are to be packed: all, or the task's.
-void DataPhase::forEachPhase(llvm::function_ref<void(Value phase)> body) {
-  if (!schedule.packsInTask)
-    return e.loop(geometry.phases(), body);
-  e.loop(geometry.columnPhases(), [&](Value number) { body(e.add(packedPhase, number)); });
-}
-
-/// Forward has one phase: the taps of all channels follow each other in the filter as in the panel,
-/// and the channels where there is one.
-void DataPhase::packForward(const Piece &piece) {
-  const int64_t count = plan.filterTaps();
-  Value target = packedAt(e.constant(0), piece.group, piece.panel, piece.first);
-  Value steps = e.mul(e.sub(piece.last, piece.first), count);
-  for (int64_t v = 0; v < schedule.vectors; ++v) {
-    Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
-    Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
-                      e.mul(piece.first, count * geometry.numbers)};
-    const PackedSum sum{schedule.kernel->formatB(e.element),
-                        geometry.sourceChannels * geometry.numbers * count};
-    PackedPhase::pack(tapRows, sum, corner, /*along=*/1, /*lanesContiguous=*/false,
-                      e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
-                      e.at(target, v * e.lanes));
-  }
-}
-
-/// The taps of two channels follow each other in the filter, and take turns in the panel.
-void DataPhase::packForwardPairs(const Piece &piece) {
-  const int64_t count = plan.filterTaps();
-  Value both = e.at(tileBuffer, e.lanes * e.lanes);
-  e.loop(piece.first, piece.last, 1, [&](Value channel) {
-    Value target = packedAt(e.constant(0), piece.group, piece.panel, channel);
-    for (int64_t v = 0; v < schedule.vectors; ++v) {
-      Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
-      Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
-                        e.mul(channel, 2 * count)};
-      PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
-                        e.sub(e.constant(geometry.targetChannels), lane), e.constant(2 * count),
-                        e.lanes, both);
-      e.loop(count, [&](Value tap) {
-        Value even = e.loadAligned(e.at(both, e.mul(tap, e.lanes)));
-        Value odd = e.loadAligned(e.at(both, e.mul(e.add(tap, count), e.lanes)));
-        e.storeAligned(e.pairUp(even, odd),
-                       e.at(target, e.add(e.mul(tap, plan.width), v * e.lanes)));
-      });
-    }
-  });
-}
-
-/// Backward the taps of a channel are spread over the phases.
-void DataPhase::packBackward(const Piece &piece) {
-  Value all = e.at(tileBuffer, e.lanes * e.lanes);
-  Value table = e.table("filter", plan.filterTable);
-  e.loop(piece.first, piece.last, 1, [&](Value channel) {
-    Value summed = e.add(e.mul(piece.group, geometry.sourceChannels), channel);
-    for (int64_t v = 0; v < schedule.vectors; ++v) {
-      Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
-      for (int64_t number = 0; number < geometry.numbers; ++number) {
-        Value row = e.add(e.mul(summed, geometry.numbers), number);
-        // A row is on other pages than the one before it.
-        const int64_t ahead = 4;
-        Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
-        e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
-               [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
-        PackedPhase::pack(tapRows, {}, {row, lane, e.constant(0)}, /*along=*/1,
-                          /*lanesContiguous=*/false,
-                          e.sub(e.constant(geometry.targetChannels), lane),
-                          e.constant(plan.filterTaps()), e.lanes,
-                          e.at(all, number * plan.filterTaps() * e.lanes));
-      }
-      forEachPhase([&](Value phase) {
-        Value target = e.at(packedAt(phase, piece.group, piece.panel, channel), v * e.lanes);
-        e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
-          Value place = e.entry(table, e.add(field(phase, FilterStart), tap));
-          Value from = e.at(all, e.mul(place, e.lanes)), packed = e.loadAligned(from);
-          if (geometry.numbers == 2)
-            packed = e.pairUp(packed, e.loadAligned(e.at(from, plan.filterTaps() * e.lanes)));
-          e.storeAligned(packed, e.at(target, e.mul(tap, plan.width)));
-        });
-      });
-    }
-  });
-}
-
-void DataPhase::packElements(const Piece &piece) {
-  forEachPhase([&](Value phase) {
-    e.loop(piece.first, piece.last, 1, [&](Value channel) {
-      Value target = packedAt(phase, piece.group, piece.panel, channel);
-      e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
-        packTap(phase, piece, channel, tap, e.at(target, e.mul(tap, plan.width)));
-      });
-    });
-  });
-}
-
-void DataPhase::packTap(Value phase, const Piece &piece, Value channel, Value tap, Value target) {
-  Value flat = e.entry(e.table("filter", plan.filterTable), e.add(field(phase, FilterStart), tap));
-  SmallVector<Value> place = e.delinearize(flat, geometry.kernel);
-  for (int64_t v = 0; v < schedule.vectors; ++v) {
-    Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
-    Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
-    // The lanes are k forward, c backward.
-    auto read = [&](int64_t number) {
-      Value summed = e.add(e.mul(channel, geometry.numbers), number);
-      Value first =
-          e.mul(piece.group, plan.isForward() ? geometry.targetChannels
-                                              : geometry.sourceChannels * geometry.numbers);
-      Value k = e.add(first, plan.isForward() ? lane : summed);
-      Value c = plan.isForward() ? summed : lane;
-      return filter.read(
-          {{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask});
-    };
-    Value packed = read(0);
-    if (geometry.numbers == 2)
-      packed = e.pairUp(packed, read(1));
-    e.storeAligned(packed, e.at(target, v * e.lanes));
-  }
-}
-
-/// What a task packs behind a panel of a block of source channels.
-DataPhase::Piece DataPhase::nextPiece(const Task &task, Value panel, Value firstChannel) {
-  Value next = e.add(panel, 1), isLast = e.less(e.add(task.panelEnd, -1), next);
-  Value first = e.select(isLast, e.add(firstChannel, schedule.channelBlock), firstChannel);
-  return {task.group, e.select(isLast, task.panel, next), first, {}};
-}
-
-/// Asks for the lines of a panel of a block of source channels, those that are tile `tile`'s part:
-/// all of them arrive while the tiles before them are computed.
-void DataPhase::prefetchFilter(const Piece &piece, Value tile) {
-  const int64_t taps = plan.filterTaps(), channels = schedule.channelBlock * geometry.numbers;
-  const int64_t rows = plan.isForward() ? plan.width : channels;
-  const int64_t elements = taps * (plan.isForward() ? channels : plan.width);
-  const int64_t ofTile =
-      ceilDiv(rows, schedule.bandRows * schedule.bandCols * geometry.columnPhases());
-  Value lane = e.mul(piece.panel, plan.width);
-  e.loop(ofTile, [&](Value number) {
-    Value row = e.add(e.mul(tile, ofTile), number);
-    SmallVector<Value> corner;
-    if (plan.isForward())
-      corner = {e.constant(0), e.add(e.add(e.mul(piece.group, geometry.targetChannels), lane), row),
-                e.mul(piece.first, taps * geometry.numbers)};
-    else
-      corner = {e.add(e.mul(e.add(e.mul(piece.group, geometry.sourceChannels), piece.first),
-                            geometry.numbers),
-                      row),
-                lane, e.constant(0)};
-    Value start = tapRows.address(corner);
-    e.loop(e.constant(0), e.constant(elements), e.element.storedLine(), [&](Value line) {
-      e.prefetch(e.atStored(start, line), /*forWriting=*/false, /*locality=*/2);
-    });
-  });
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Phase 1: compute
-//===------------------------------------------------------------------------------------------===//
-
 DataPhase::Task DataPhase::decode(Value number) {
   SmallVector<int64_t> grid = {geometry.rowPhases(), geometry.groups, geometry.batch,
                                geometry.maxCount(0), plan.rowBands(), plan.colBands()};
@@ -580,7 +167,7 @@ DataPhase::Task DataPhase::decode(Value number) {
   return task;
 }
 
-void DataPhase::compute(LLVM::LLVMFuncOp micro) {
+void DataPhase::compute() {
   const int64_t sources = geometry.groups * geometry.sourceChannels * geometry.numbers,
                 targets = geometry.groups * geometry.targetChannels;
   image = source(
@@ -599,7 +186,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   if (schedule.packsInTask)
     readFilter();
   Task task = decode(kernel.task);
-  Value channels = e.constant(geometry.sourceChannels);
+  Value sourceChannels = e.constant(geometry.sourceChannels);
   Value firstTarget = e.mul(task.group, geometry.targetChannels);
   Value lastTarget =
       e.minimum(e.mul(task.panelEnd, plan.width), e.constant(geometry.targetChannels));
@@ -607,15 +194,22 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
                 e.add(firstTarget, lastTarget));
   schedule.kernel->begin(e);
   e.when(e.less(task.depth, field(task.phase, CountD)), [&] {
-    e.loop(e.constant(0), channels, schedule.channelBlock, [&](Value first) {
-      Value count = e.minimum(e.constant(schedule.channelBlock), e.sub(channels, first));
+    e.loop(e.constant(0), sourceChannels, schedule.channelBlock, [&](Value first) {
+      ChannelBlock channels;
+      channels.first = first;
+      channels.count = e.minimum(e.constant(schedule.channelBlock), e.sub(sourceChannels, first));
+      channels.continues = e.less(e.constant(0), first);
+      channels.isLast =
+          e.less(e.constant(geometry.sourceChannels - 1), e.add(first, channels.count));
+      if (schedule.packsInTask)
+        channels.panels = {panelBuffer, task.phase, first};
       if (schedule.inPlace)
         block = sourceAt(task, first);
       else if (plan.copiesTiles())
-        copyTiles(task, first, count);
+        copyTiles(task, channels);
       else
-        copySource(task, first, count);
-      runTiles(task, micro, first, count);
+        copySource(task, channels);
+      runTiles(task, channels);
     });
   });
   schedule.kernel->end(e);
@@ -647,14 +241,14 @@ Value DataPhase::sourceAt(const Task &task, Value firstChannel) {
                         e.constant(plan.firstCol())});
 }
 
-void DataPhase::copySource(const Task &task, Value firstChannel, Value channels) {
+void DataPhase::copySource(const Task &task, const ChannelBlock &channels) {
   Value top = e.add(e.mul(task.row, geometry.sourceStep[1]), field(task.phase, MinH));
   Value left = e.add(e.mul(task.col, geometry.sourceStep[2]), plan.firstCol());
-  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
+  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), channels.first);
   const int64_t channelsOfPlane = geometry.sourceBlock;
   const int64_t colStep = geometry.sourceStep[2] / plan.block.colStep,
                 rowStep = geometry.sourceStep[1] / plan.block.rowStep;
-  e.loop(e.constant(0), channels, channelsOfPlane, [&](Value channel) {
+  e.loop(e.constant(0), channels.count, channelsOfPlane, [&](Value channel) {
     Value first = e.add(channelBase, channel);
     e.loop(e.constant(0), field(task.phase, Slices), 1, [&](Value slice) {
       Value plane = e.add(e.mul(e.div(channel, channelsOfPlane), plan.block.slices), slice);
@@ -673,8 +267,8 @@ void DataPhase::copySource(const Task &task, Value firstChannel, Value channels)
 }
 
 /// Ascending, so that what a vector spills over the end of its row is overwritten by its successor.
-void DataPhase::copyTiles(const Task &task, Value firstChannel, Value channels) {
-  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), firstChannel);
+void DataPhase::copyTiles(const Task &task, const ChannelBlock &channels) {
+  Value channelBase = e.add(e.mul(task.group, geometry.sourceChannels), channels.first);
   auto copyRow = [&](Value channel, Value row, Value col, Value target) {
     // Rows behind the last repeat it: what is computed from them is not written, but must not be
     // slow.
@@ -702,7 +296,7 @@ void DataPhase::copyTiles(const Task &task, Value firstChannel, Value channels) 
   };
   e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) {
     e.loop(schedule.bandCols, [&](Value col) {
-      e.loop(e.constant(0), channels, 1, [&](Value channel) {
+      e.loop(e.constant(0), channels.count, 1, [&](Value channel) {
         Value target = e.at(copiedTile(row, col), e.mul(channel, plan.boxSize()));
         e.loop(schedule.boxRows, [&](Value inBox) {
           copyRow(channel, e.add(e.add(task.row, e.mul(row, schedule.boxRows)), inBox),
@@ -723,11 +317,6 @@ static Value tilesLeft(PackEmitter &e, Value count, Value start, int64_t box, in
 Value DataPhase::rowsOfTiles(const Task &task) {
   return tilesLeft(e, field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
 }
-
-Value DataPhase::columnPhase(const Task &task, int64_t number) { return e.add(task.phase, number); }
-
-/// Without any, a phase is zero, and has no accumulators.
-Value DataPhase::hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
 
 /// The rows or columns of a tile from `first` on, where there are `count`.
 DataPhase::TileRange DataPhase::tileRange(Value first, Value count, int64_t box) {
@@ -769,65 +358,77 @@ Value DataPhase::laterOf(const Task &task, Tile tile) {
   return sourceOf(task, tile);
 }
 
-void DataPhase::runTiles(const Task &task, LLVM::LLVMFuncOp micro, Value firstChannel,
-                         Value channels) {
-  Value accumulate = e.less(e.constant(0), firstChannel);
-  Value last = e.less(e.constant(geometry.sourceChannels - 1), e.add(firstChannel, channels));
-  auto runTile = [&](const Tile &tile, Value slot) {
-    Value steps = e.mul(channels, field(tile.phase, Taps));
-    Value offsets = e.at(e.table("offsets", plan.offsetTable), field(tile.phase, OffsetStart),
-                         e.b.getI32Type());
-    Value panelData = packedAt(tile.phase, task.group, tile.panel, firstChannel);
-    SmallVector<Value> arguments{sourceOf(task, tile), panelData, offsets, steps, slot, accumulate};
-    if (plan.inGroups())
-      arguments.push_back(field(tile.phase, Taps));
-    if (plan.laterLines() > 0)
-      arguments.push_back(laterOf(task, tile));
-    LLVM::CallOp::create(e.b, e.loc, micro, arguments);
+/// Of the panel that the task packs behind the tile's: all of it arrives while the tiles before it
+/// are multiplied.
+void DataPhase::prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile) {
+  Value next = e.add(tile.panel, 1), isLast = e.less(e.add(task.panelEnd, -1), next);
+  const Piece piece{task.group,
+                    e.select(isLast, task.panel, next),
+                    e.select(isLast, e.add(channels.first, schedule.channelBlock), channels.first),
+                    {}};
+  Value place = e.add(e.mul(tile.row, geometry.columnPhases()), tile.column);
+  prefetch(piece, e.add(e.mul(place, schedule.bandCols), tile.col),
+           schedule.bandRows * schedule.bandCols * geometry.columnPhases());
+}
+
+void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const Tile &tile,
+                         Value slot) {
+  Value taps = field(tile.phase, Taps);
+  Value offsets =
+      e.at(e.table("offsets", plan.offsetTable), field(tile.phase, OffsetStart), e.b.getI32Type());
+  Value panel = packedAt(channels.panels, tile.phase, task.group, tile.panel, channels.first);
+  SmallVector<Value> arguments{sourceOf(task, tile),        panel, offsets,
+                               e.mul(channels.count, taps), slot,  channels.continues};
+  if (plan.inGroups())
+    arguments.push_back(taps);
+  if (plan.laterLines() > 0)
+    arguments.push_back(laterOf(task, tile));
+  LLVM::CallOp::create(e.b, e.loc, micro, arguments);
+}
+
+/// The tiles of a row; their sums stand behind each other at `acc`, unless each is written before
+/// the next begins.
+void DataPhase::runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc) {
+  const bool writesAtOnce = plan.writesTiles() && plan.blocks() == 1;
+  Value taps = hasTaps(tile.phase);
+  Value cols =
+      tilesLeft(e, field(tile.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+  e.loop(e.constant(0), cols, 1, [&](Value col) {
+    tile.col = col;
+    Value slot = writesAtOnce ? acc : e.at(acc, e.mul(col, plan.slotElements()));
+    if (schedule.packsInTask && canPrefetch())
+      prefetchNext(task, channels, tile);
+    if (plan.writesTiles())
+      e.when(channels.isLast, [&] { prefetchTile(task, tile); });
+    e.when(taps, [&] { multiply(task, channels, tile, slot); });
+    if (plan.writesTiles())
+      e.when(channels.isLast, [&] { finishTile(task, tile, slot); });
+  });
+}
+
+void DataPhase::runTiles(const Task &task, const ChannelBlock &channels) {
+  const int64_t phases = geometry.columnPhases();
+  auto runStrip = [&](Value panel, Value row) {
+    Value acc = accumulators;
+    if (plan.blocks() > 1) {
+      Value strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
+      acc = e.at(acc, e.mul(strip, phases * plan.stripAccumulators()));
+    }
+    for (int64_t number = 0; number < phases; ++number) {
+      const bool apart = !plan.writesTiles() || plan.blocks() > 1;
+      runRow(task, channels, {columnPhase(task, number), panel, row, {}, number},
+             apart ? e.at(acc, number * plan.stripAccumulators()) : acc);
+    }
+    if (reducer.exists())
+      e.when(channels.isLast, [&] { reduceStrip(task, panel, row); });
+    if (!plan.writesTiles())
+      e.when(channels.isLast, [&] { finishStrip(task, panel, row, acc); });
   };
-  const bool fetches = schedule.packsInTask && tapRows.address;
-  auto fetchNext = [&](const Tile &tile) {
-    Value place = e.add(e.mul(tile.row, geometry.columnPhases()), tile.column);
-    prefetchFilter(nextPiece(task, tile.panel, firstChannel),
-                   e.add(e.mul(place, schedule.bandCols), tile.col));
-  };
-  auto runRow = [&](Tile tile, Value acc) {
-    Value cols =
-        tilesLeft(e, field(tile.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
-    Value taps = hasTaps(tile.phase);
-    e.loop(e.constant(0), cols, 1, [&](Value col) {
-      tile.col = col;
-      const bool oneSlot = plan.writesTiles() && plan.blocks() == 1;
-      Value slot = oneSlot ? accumulators : e.at(acc, e.mul(col, plan.slotElements()));
-      if (fetches)
-        fetchNext(tile);
-      if (plan.writesTiles())
-        e.when(last, [&] { prefetchTile(task, tile); });
-      e.when(taps, [&] { runTile(tile, slot); });
-      if (plan.writesTiles())
-        e.when(last, [&] { finishTile(task, tile, slot); });
-    });
-  };
-  packedPhase = task.phase, packedChannel = firstChannel;
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     if (schedule.packsInTask)
-      packPiece({task.group, panel, firstChannel, e.add(firstChannel, channels)});
-    e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) {
-      Value strip = e.constant(0);
-      if (plan.blocks() > 1)
-        strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
-      Value acc =
-          e.at(accumulators, e.mul(strip, geometry.columnPhases() * plan.stripAccumulators()));
-      for (int64_t number = 0; number < geometry.columnPhases(); ++number)
-        runRow({columnPhase(task, number), panel, row, {}, number},
-               e.at(acc, number * plan.stripAccumulators()));
-      if (reducer.exists())
-        e.when(last, [&] { reduceStrip(task, panel, row); });
-      if (!plan.writesTiles())
-        e.when(last, [&] {
-          finishStrip(task, panel, e.add(task.row, e.mul(row, schedule.boxRows)), acc);
-        });
-    });
+      packPiece({task.group, panel, channels.first, e.add(channels.first, channels.count)},
+                channels.panels);
+    e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) { runStrip(panel, row); });
   });
 }
 
@@ -901,78 +502,87 @@ void DataPhase::reduceStrip(const Task &task, Value panel, Value row) {
   });
 }
 
-/// A strip is a row of tiles of each column phase: its pixels follow each other in the
-/// accumulators, and in the target, where the phases take turns.
-void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc) {
-  const int64_t phases = geometry.columnPhases(), pitch = plan.stripPixels();
-  const int64_t most = schedule.bandCols * schedule.boxCols;
+/// That of row `row` of the task's tiles. Rows of a box that are whole rows of the target follow
+/// each other there, too, and are one row of it.
+DataPhase::Strip DataPhase::stripOf(const Task &task, Value row) {
+  const int64_t phases = geometry.columnPhases(), most = schedule.bandCols * schedule.boxCols;
+  Value first = e.add(task.row, e.mul(row, schedule.boxRows));
+  Value targetRow = e.add(field(task.phase, FirstH), e.mul(first, geometry.targetStep[1]));
   Strip strip;
-  strip.pixels = e.minimum(e.constant(most), e.sub(field(task.phase, CountW), task.col));
+  strip.depth = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+  if (schedule.boxRows > 1) {
+    Value rows = e.minimum(e.constant(schedule.boxRows), e.sub(field(task.phase, CountH), first));
+    strip.row = e.constant(0);
+    strip.col = e.mul(targetRow, geometry.target[2]);
+    strip.width = strip.pixels = e.mul(rows, schedule.boxCols);
+    return strip;
+  }
+  strip.row = targetRow;
   strip.col = e.mul(task.col, phases);
-  // Of all phases.
   strip.width =
       e.minimum(e.constant(most * phases), e.sub(e.constant(geometry.target[2]), strip.col));
-  strip.row = e.add(field(task.phase, FirstH), e.mul(row, geometry.targetStep[1]));
-  if (schedule.boxRows > 1) {
-    Value rows = e.sub(field(task.phase, CountH), row);
-    strip.pixels = e.mul(e.minimum(e.constant(schedule.boxRows), rows), schedule.boxCols);
-    strip.width = strip.pixels;
-    strip.col = e.mul(strip.row, geometry.target[2]);
-    strip.row = e.constant(0);
+  strip.pixels = e.minimum(e.constant(most), e.sub(field(task.phase, CountW), task.col));
+  return strip;
+}
+
+/// Transposes the sums of a vector of channels to rows of pixels, those of each phase.
+void DataPhase::stageStrip(const Task &task, const Strip &strip, Value lane, Value acc) {
+  for (int64_t number = 0; number < geometry.columnPhases(); ++number) {
+    Value phase = columnPhase(task, number);
+    Value from = e.at(acc, number * plan.stripAccumulators());
+    Value to = e.at(stage, number * plan.stripElements());
+    e.when(e.equal(field(phase, Taps), e.constant(0)), [&] {
+      e.loop(e.constant(0), e.constant(plan.stripElements()), e.lanes,
+             [&](Value place) { e.storeAligned(e.zeroVector(), e.at(to, place)); });
+    });
+    e.when(hasTaps(phase), [&] {
+      e.loop(e.constant(0), strip.pixels, e.lanes, [&](Value pixel) {
+        e.transpose(e.at(from, e.add(e.mul(pixel, plan.width), lane)), e.constant(plan.width),
+                    e.at(to, pixel), e.constant(plan.stripPixels()));
+      });
+    });
   }
-  strip.depth = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
+}
+
+void DataPhase::finishStrip(const Task &task, Value panel, Value row, Value acc) {
+  const Strip strip = stripOf(task, row);
   e.loop(schedule.vectors, [&](Value v) {
-    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    Value laneOfPanel = e.mul(v, e.lanes), lane = e.add(e.mul(panel, plan.width), laneOfPanel);
     Value channels =
         e.minimum(e.constant(e.lanes), e.sub(e.constant(geometry.targetChannels), lane));
-    strip.channel = e.add(e.mul(task.group, geometry.targetChannels), lane);
+    Value first = e.add(e.mul(task.group, geometry.targetChannels), lane);
     // The lines of the target arrive while the strip is transposed.
     e.loop(e.constant(0), channels, 1, [&](Value channel) {
       e.loop(e.constant(0), strip.width, e.element.storedLine(), [&](Value pixel) {
-        target.prefetch({task.image, e.add(strip.channel, channel), strip.depth, strip.row,
-                         e.add(strip.col, pixel)});
+        target.prefetch(
+            {task.image, e.add(first, channel), strip.depth, strip.row, e.add(strip.col, pixel)});
       });
     });
-    for (int64_t number = 0; number < phases; ++number) {
-      Value tapless = e.equal(field(columnPhase(task, number), Taps), e.constant(0));
-      Value from = e.at(acc, number * plan.stripAccumulators());
-      Value to = e.at(stage, number * plan.stripElements());
-      e.when(tapless, [&] {
-        e.loop(e.constant(0), e.constant(plan.stripElements()), e.lanes,
-               [&](Value place) { e.storeAligned(e.zeroVector(), e.at(to, place)); });
-      });
-      e.when(hasTaps(columnPhase(task, number)), [&] {
-        e.loop(e.constant(0), strip.pixels, e.lanes, [&](Value pixel) {
-          Value corner = e.add(e.mul(pixel, plan.width), e.mul(v, e.lanes));
-          e.transpose(e.at(from, corner), e.constant(plan.width), e.at(to, pixel),
-                      e.constant(pitch));
-        });
-      });
-    }
-    e.loop(e.constant(0), channels, 1, [&](Value channel) { writeChannel(task, strip, channel); });
+    stageStrip(task, strip, laneOfPanel, acc);
+    e.loop(e.constant(0), channels, 1, [&](Value channel) {
+      writeChannel(task, strip, e.add(first, channel),
+                   e.at(stage, e.mul(channel, plan.stripPixels())));
+    });
   });
 }
 
-/// Writes a channel's pixels from the stage.
-void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel) {
+/// Writes a channel's pixels from where they are staged.
+void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel, Value staged) {
   const int64_t phases = geometry.columnPhases();
-  auto staged = [&](int64_t phase, Value pixel) {
-    Value place = e.add(e.mul(channel, plan.stripPixels()), pixel);
-    return e.loadAligned(e.at(stage, e.add(place, phase * plan.stripElements())));
+  auto read = [&](int64_t phase, Value pixel) {
+    return e.loadAligned(e.at(staged, e.add(pixel, phase * plan.stripElements())));
   };
   auto write = [&](Value vector, Value place, int64_t step, Value count) {
     e.forLanes(count, [&](Value mask) {
-      target.write(vector, {{task.image, e.add(strip.channel, channel), strip.depth, strip.row,
-                             e.add(strip.col, place)},
-                            4,
-                            step,
-                            mask});
+      target.write(
+          vector,
+          {{task.image, channel, strip.depth, strip.row, e.add(strip.col, place)}, 4, step, mask});
     });
   };
   e.loop(e.constant(0), strip.pixels, e.lanes, [&](Value pixel) {
     Value place = e.mul(pixel, phases), left = e.sub(strip.width, place);
     if (phases == 2) {
-      Value even = staged(0, pixel), odd = staged(1, pixel);
+      Value even = read(0, pixel), odd = read(1, pixel);
       for (int64_t half : {0, 1})
         write(e.alternate(even, odd, half), e.add(place, half * e.lanes), 1,
               e.sub(left, e.constant(half * e.lanes)));
@@ -980,7 +590,7 @@ void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel
     }
     for (int64_t phase = 0; phase < phases; ++phase) {
       Value count = e.div(e.maximum(e.add(left, phases - 1 - phase), e.constant(0)), phases);
-      write(staged(phase, pixel), e.add(place, phase), phases, count);
+      write(read(phase, pixel), e.add(place, phase), phases, count);
     }
   });
 }
@@ -1000,14 +610,15 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   LLVM::LLVMFuncOp function = plan.schedule.kernel->emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {
-    DataPhase panels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase++),
-                     plan);
+    FilterPanels panels(spec, target, module, phaseSymbol(symbol, candidate, phase++),
+                        candidate.workspaceBytes > 0, plan);
     panels.pack();
     if (failed(panels.finish()))
       return failure();
   }
-  DataPhase pixels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase), plan);
-  pixels.compute(function);
+  DataPhase pixels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase), plan,
+                   function);
+  pixels.compute();
   if (failed(pixels.finish()) || failed(pixels.reduced()))
     return failure();
   return emitLastPhases(spec, candidate, target, symbol, module);

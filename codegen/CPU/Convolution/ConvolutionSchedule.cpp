@@ -171,68 +171,113 @@ static int64_t onePartMore(int64_t extent, int64_t size) {
   return std::min(size - 1, ceilDiv(extent, ceilDiv(extent, size) + 1));
 }
 
+namespace {
 /// Blocks and tasks around a register tile.
-static DataSchedule completeSchedule(DataSchedule s, const DataGeometry &g, const MachineModel &m) {
-  const int64_t tileRows = std::max<int64_t>(1, ceilDiv(g.maxCount(1), s.boxRows));
-  const int64_t tileCols = std::max<int64_t>(1, ceilDiv(g.maxCount(2), s.boxCols));
-  const int64_t panels = ceilDiv(g.targetChannels, s.vectors * m.lanes);
-  s.channelBlock = g.sourceChannels;
-  s.bandRows = tileRows;
-  s.bandCols = tileCols;
-  s.panels = panels;
+class DataBlocking {
+public:
+  DataBlocking(const DataSchedule &tile, const DataGeometry &g, const MachineModel &m)
+      : s(tile), g(g), m(m), tileRows(tilesAlong(1, tile.boxRows)),
+        tileCols(tilesAlong(2, tile.boxCols)),
+        panels(ceilDiv(g.targetChannels, tile.vectors * m.lanes)) {
+    s.channelBlock = g.sourceChannels;
+    s.bandRows = tileRows, s.bandCols = tileCols;
+    s.panels = panels;
+  }
 
-  // Of what a task reads: a copy, or a part of the source.
-  auto blockBytes = [&] {
-    DataSchedule copied = s;
-    copied.inPlace = false;
-    DataBlock block(g, copied);
-    return m.elementBytes * s.channelBlock * block.slices * block.plane();
-  };
-  auto halveChannels = [&] { s.channelBlock = roundUp(ceilDiv(s.channelBlock, 2), g.sourceBlock); };
-  // One panel of the filter stays in L1 while the tiles pass over it. The source block shares L2
-  // with what streams past: it gets a quarter.
+  DataSchedule complete() {
+    fitCaches();
+    divide();
+    return s;
+  }
+
+private:
+  int64_t tilesAlong(unsigned axis, int64_t box) const {
+    return std::max<int64_t>(1, ceilDiv(g.maxCount(axis), box));
+  }
+  int64_t panelBytes() const;
+  int64_t blockBytes() const;
+  int64_t tasks() const;
+  double taskWork() const;
+  bool takesBandsFirst() const;
+  void halveChannels() { s.channelBlock = roundUp(ceilDiv(s.channelBlock, 2), g.sourceBlock); }
+  void fitCaches();
+  bool divideTask();
+  void divide();
+
+  DataSchedule s;
+  const DataGeometry &g;
+  const MachineModel &m;
+  const int64_t tileRows, tileCols, panels;
+};
+} // namespace
+
+/// Of a panel of the filter, as far as a block of channels takes it.
+int64_t DataBlocking::panelBytes() const {
   const int64_t taps = maxReduction(g) / g.sourceChannels;
-  auto panelBytes = [&] { return m.elementBytes * s.channelBlock * taps * s.vectors * m.lanes; };
+  return m.elementBytes * s.channelBlock * taps * s.vectors * m.lanes;
+}
+
+/// Of what a task reads: a copy, or a part of the source.
+int64_t DataBlocking::blockBytes() const {
+  DataSchedule copied = s;
+  copied.inPlace = false;
+  const DataBlock block(g, copied);
+  return m.elementBytes * s.channelBlock * block.slices * block.plane();
+}
+
+/// One panel of the filter stays in L1 while the tiles pass over it. The source block shares L2
+/// with what streams past: it gets a quarter.
+void DataBlocking::fitCaches() {
+  const int64_t most = m.l2Bytes / 4;
   while (panelBytes() > mostPanelBytes(m, s) && s.channelBlock > g.sourceBlock)
     halveChannels();
-  while (blockBytes() > m.l2Bytes / 4 && s.bandRows > 1)
+  while (blockBytes() > most && s.bandRows > 1)
     s.bandRows = onePartMore(tileRows, s.bandRows);
-  while (blockBytes() > m.l2Bytes / 4 && s.bandCols > 1)
+  while (blockBytes() > most && s.bandCols > 1)
     s.bandCols = onePartMore(tileCols, s.bandCols);
-  while (blockBytes() > m.l2Bytes / 4 && s.channelBlock > g.sourceBlock)
+  while (blockBytes() > most && s.channelBlock > g.sourceBlock)
     halveChannels();
+}
 
-  auto tasks = [&] {
-    return g.rowPhases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
-           ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
-  };
-  auto taskWork = [&] {
-    return double(s.bandRows * s.boxRows * s.bandCols * s.boxCols * s.panels * s.vectors *
-                  m.lanes) *
-           double(maxReduction(g));
-  };
-  // Each chunk of panels reads the source again, each band of an image the filter. Of plain images
-  // copying tile by tile takes longest.
-  auto bandsFirst = [&] {
-    const int64_t bands = ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
-    if (g.sourceBlock == 1)
-      return g.isSampling() && s.bandRows > 1;
-    return g.batch * bands * g.filterElements() < ceilDiv(panels, s.panels) * g.sourceElements() &&
-           (s.bandRows > 1 || s.bandCols > 1);
-  };
-  while (tasks() < m.wantedTasks() && taskWork() > 2 * smallestTask) {
-    if (s.panels > 1 && (s.packsInTask || !bandsFirst()))
-      s.panels = ceilDiv(s.panels, 2);
-    else if (s.packsInTask)
-      break; // each band would pack its panels again
-    else if (s.bandRows > 1)
-      s.bandRows = ceilDiv(s.bandRows, 2);
-    else if (s.bandCols > 1)
-      s.bandCols = ceilDiv(s.bandCols, 2);
-    else
+int64_t DataBlocking::tasks() const {
+  return g.rowPhases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
+         ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
+}
+
+double DataBlocking::taskWork() const {
+  const int64_t pixels = s.bandRows * s.boxRows * s.bandCols * s.boxCols;
+  return double(pixels * s.panels * s.vectors * m.lanes) * double(maxReduction(g));
+}
+
+/// Whether more bands cost less than more chunks of panels. Each chunk reads the source again, each
+/// band of an image the filter. Of plain images copying tile by tile takes longest.
+bool DataBlocking::takesBandsFirst() const {
+  const int64_t bands = ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
+  if (g.sourceBlock == 1)
+    return g.isSampling() && s.bandRows > 1;
+  return g.batch * bands * g.filterElements() < ceilDiv(panels, s.panels) * g.sourceElements() &&
+         (s.bandRows > 1 || s.bandCols > 1);
+}
+
+/// Whether there was something to halve. Each band of a task that packs would pack its panels
+/// again.
+bool DataBlocking::divideTask() {
+  if (s.panels > 1 && (s.packsInTask || !takesBandsFirst()))
+    s.panels = ceilDiv(s.panels, 2);
+  else if (!s.packsInTask && s.bandRows > 1)
+    s.bandRows = ceilDiv(s.bandRows, 2);
+  else if (!s.packsInTask && s.bandCols > 1)
+    s.bandCols = ceilDiv(s.bandCols, 2);
+  else
+    return false;
+  return true;
+}
+
+/// Until all cores have something to do.
+void DataBlocking::divide() {
+  while (tasks() < m.wantedTasks() && taskWork() > 2 * smallestTask)
+    if (!divideTask())
       break;
-  }
-  return s;
 }
 
 /// Whether no two tasks pack the same part of the filter. A row phase packs all taps of a channel,
@@ -249,12 +294,12 @@ SmallVector<DataSchedule> codegen::chooseDataSchedules(const DataGeometry &g, co
   SmallVector<DataSchedule> all = chooseTiles(g, m, severalRows, inPlace, kernel);
   SmallVector<DataSchedule> complete;
   for (DataSchedule tile : all) {
-    complete.push_back(completeSchedule(tile, g, m));
+    complete.push_back(DataBlocking(tile, g, m).complete());
     // Where the filter is most of what is read, its way through the workspace costs most.
     if (g.filterElements() <= g.sourceElements())
       continue;
     tile.packsInTask = true;
-    if (const DataSchedule schedule = completeSchedule(tile, g, m); packsOnce(g, schedule))
+    if (const DataSchedule schedule = DataBlocking(tile, g, m).complete(); packsOnce(g, schedule))
       complete.push_back(schedule);
   }
   return complete;

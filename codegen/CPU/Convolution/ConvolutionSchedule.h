@@ -8,7 +8,7 @@
 
 #include "codegen/CPU/Convolution/ConvolutionGeometry.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
-#include "codegen/CPU/ScheduleFields.h"
+#include "codegen/Kernel/ScheduleFields.h"
 
 namespace dlc::codegen {
 

@@ -13,7 +13,7 @@
 #define DLC_CODEGEN_CPU_DEPTHWISE_DEPTHWISE_H
 
 #include "codegen/CPU/Convolution/Convolution.h"
-#include "codegen/CPU/ScheduleFields.h"
+#include "codegen/Kernel/ScheduleFields.h"
 
 namespace dlc::codegen {
 

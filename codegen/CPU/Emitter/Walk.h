@@ -8,7 +8,7 @@
 #define DLC_CODEGEN_CPU_EMITTER_WALK_H
 
 #include "codegen/CPU/Emitter/CodeEmitter.h"
-#include "codegen/CPU/ScheduleFields.h"
+#include "codegen/Kernel/ScheduleFields.h"
 
 namespace dlc::codegen {
 

@@ -17,7 +17,7 @@
 #define DLC_CODEGEN_CPU_GEMM_GEMM_H
 
 #include "codegen/CPU/Gemm/MicroKernel.h"
-#include "codegen/CPU/ScheduleFields.h"
+#include "codegen/Kernel/ScheduleFields.h"
 
 namespace dlc::codegen {
 

@@ -204,7 +204,7 @@ private:
   const MachineModel m;
   std::optional<TransformCosts> costs;
   std::optional<WinogradSchedule> found;
-  double foundSeconds = 0;
+  std::pair<bool, double> foundCost; ///< whether cores have nothing to do, and its seconds
 };
 } // namespace
 
@@ -299,9 +299,11 @@ void ScheduleSearch::complete(WinogradSchedule s) {
   }
   if (scratch() > most)
     return;
-  const double seconds = secondsOf(p, target, z, *costs);
-  if (!found || seconds < foundSeconds)
-    found = s, foundSeconds = seconds;
+  const int64_t fewest = 4; // of tasks, whatever larger blocks save
+  const std::pair cost(tasks() < fewest && work() > 2 * smallestTask,
+                       secondsOf(p, target, z, *costs));
+  if (!found || cost < foundCost)
+    found = s, foundCost = cost;
 }
 
 SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &p,

@@ -10,8 +10,8 @@
 
 #include "codegen/CPU/Convolution/ConvolutionGeometry.h"
 #include "codegen/CPU/CostModel.h"
-#include "codegen/CPU/ScheduleFields.h"
 #include "codegen/CPU/Winograd/WinogradTransform.h"
+#include "codegen/Kernel/ScheduleFields.h"
 
 namespace dlc::codegen {
 

@@ -16,6 +16,7 @@
 #include "codegen/CUDA/Library/LibraryCalls.h"
 #include "codegen/CUDA/Text/Anchors.h"
 #include "codegen/CUDA/Text/Quads.h"
+#include "codegen/Kernel/ScheduleFields.h"
 #include "dialects/DL/Facts/Slice.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
@@ -460,68 +461,121 @@ static std::optional<Epilogue> matchConvolutionEpilogue(const KernelSpec &spec,
   return epilogue;
 }
 
-/// `epilogue`: nothing if a launch finishes the result. The parameters are the order of channels,
-/// of how many few are called a multiple, then places in the workspace, in elements: the result's,
-/// or -1 if it has none, and those of operands that do not stand as called.
-static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaTarget &target,
-                                             const ConvolutionCall &c, CallType type,
-                                             const std::optional<Epilogue> &epilogue) {
-  WorkspacePlan workspace(spec);
+namespace {
+/// What a candidate of a convolution keeps: how the call is told its tensors, and where in the
+/// workspace, in elements, those stand that do not stand as called.
+struct ConvolutionPlaces {
+  int64_t channelsLast = 0, multiple = 1; ///< of how many few channels are called
+  int64_t result = none, first = none, second = none;
+
+  static constexpr int64_t none = -1;
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("channels last ", s.channelsLast);
+    f(" multiple ", s.multiple);
+    f(" result ", s.result);
+    f(" first ", s.first);
+    f(" second ", s.second);
+  }
+};
+
+/// A call with a phase in front of it for each operand that does not stand as called, and one
+/// behind it where no epilogue finishes the result.
+class ConvolutionScheduler {
+public:
+  ConvolutionScheduler(const KernelSpec &spec, const CudaTarget &target, const ConvolutionCall &c,
+                       CallType type, const std::optional<Epilogue> &epilogue)
+      : spec(spec), target(target), c(c), type(type), epilogue(epilogue), workspace(spec) {}
+
+  /// Nothing if no engine has it.
+  std::optional<Candidate> schedule();
+
+private:
+  void describeCall();
+  bool chooseEngine();
+  int64_t takePlace(const ChannelTensor &tensor);
+  int64_t addOperand(const ChannelTensor &tensor);
+
+  const KernelSpec &spec;
+  const CudaTarget &target;
+  const ConvolutionCall &c;
+  const CallType type;
+  const std::optional<Epilogue> &epilogue;
+  WorkspacePlan workspace;
   LibraryCall library;
+  Candidate candidate;
+};
+} // namespace
+
+void ConvolutionScheduler::describeCall() {
   library.call = c.describe();
   library.call.math = type.math;
   library.call.dtype = type.dtype;
-  dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
+  const dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
   const uint64_t limit = target.settings.workspaceLimit.value_or(convolutionWorkspace);
   library.call.workspace_bytes = wish ? wish.getWorkspace().value_or(limit) : limit;
-  Candidate candidate;
-  candidate.schedule =
-      epilogue ? "cuDNN" + describeEpilogue(*epilogue) : "cuDNN, finished by a launch";
-  if (epilogue)
-    library.call.epilogue = epilogue->bits;
+  candidate.schedule = "cuDNN, finished by a launch";
+  if (!epilogue)
+    return;
+  candidate.schedule = "cuDNN" + describeEpilogue(*epilogue);
+  library.call.epilogue = epilogue->bits;
   // cuDNN does not say when it reads the addend.
-  candidate.inPlace = !epilogue || !(epilogue->bits & DLC_EPILOGUE_ADD);
-  if (target.settings.chooseEngine) {
-    std::optional<LibraryEngine> engine = target.settings.chooseEngine(library.call);
-    if (!engine)
-      return std::nullopt;
-    library.engine = std::move(engine->numbers);
-    library.call.workspace_bytes = engine->workspaceBytes;
-    candidate.schedule += ", engine";
-    for (uint64_t number : library.engine)
-      candidate.schedule += " " + std::to_string(number);
-    candidate.schedule += ", workspace " + std::to_string(engine->workspaceBytes);
+  candidate.inPlace = !(epilogue->bits & DLC_EPILOGUE_ADD);
+}
+
+/// False if there is none; where the device at hand chooses, so is nothing chosen now.
+bool ConvolutionScheduler::chooseEngine() {
+  if (!target.settings.chooseEngine)
+    return true;
+  std::optional<LibraryEngine> engine = target.settings.chooseEngine(library.call);
+  if (!engine)
+    return false;
+  library.engine = std::move(engine->numbers);
+  library.call.workspace_bytes = engine->workspaceBytes;
+  candidate.schedule += ", engine";
+  for (uint64_t number : library.engine)
+    candidate.schedule += " " + std::to_string(number);
+  candidate.schedule += ", workspace " + std::to_string(engine->workspaceBytes);
+  return true;
+}
+
+/// Of the next argument, in the workspace.
+int64_t ConvolutionScheduler::takePlace(const ChannelTensor &tensor) {
+  library.arguments.push_back(workspace.take(bytesOf(type, tensor.calledElements())));
+  return int64_t(library.arguments.back().offset / bytesOf(type, 1));
+}
+
+int64_t ConvolutionScheduler::addOperand(const ChannelTensor &tensor) {
+  if (std::optional<unsigned> operand = givenAsIs(spec, tensor, tensor.value)) {
+    library.arguments.push_back({*operand});
+    return ConvolutionPlaces::none;
   }
+  const uint64_t bytes = writtenOperandBytes(type, tensor);
+  candidate.phases.push_back(
+      movingPhase(spec, tensor, bytes, comesInOrder(tensor), /*toWorkspace=*/true));
+  candidate.cost += target.machine.kernelSeconds(bytes, 0, 1);
+  return takePlace(tensor);
+}
+
+std::optional<Candidate> ConvolutionScheduler::schedule() {
+  describeCall();
+  if (!chooseEngine())
+    return std::nullopt;
   candidate.schedule += typeText(type);
-  auto placeOf = [&](const BufferPiece &piece) { return int64_t(piece.offset / bytesOf(type, 1)); };
-  llvm::json::Array places;
-  places.push_back(c.channelsLast());
-  places.push_back(type.multiple());
-  if (epilogue) {
+  ConvolutionPlaces places;
+  places.channelsLast = c.channelsLast();
+  places.multiple = type.multiple();
+  if (epilogue)
     library.arguments.push_back({epilogue->result});
-    places.push_back(-1);
-  } else {
-    library.arguments.push_back(workspace.take(bytesOf(type, c.result.calledElements())));
-    places.push_back(placeOf(library.arguments.back()));
-  }
-  for (const ChannelTensor *tensor : {&c.first, &c.second}) {
-    if (std::optional<unsigned> operand = givenAsIs(spec, *tensor, tensor->value)) {
-      library.arguments.push_back({*operand});
-      continue;
-    }
-    library.arguments.push_back(workspace.take(bytesOf(type, tensor->calledElements())));
-    places.push_back(placeOf(library.arguments.back()));
-    const uint64_t bytes = writtenOperandBytes(type, *tensor);
-    candidate.phases.push_back(
-        movingPhase(spec, *tensor, bytes, comesInOrder(*tensor), /*toWorkspace=*/true));
-    candidate.cost += target.machine.kernelSeconds(bytes, 0, 1);
-  }
+  else
+    places.result = takePlace(c.result);
+  places.first = addOperand(c.first);
+  places.second = addOperand(c.second);
   if (epilogue)
     for (unsigned buffer : epilogue->buffers)
       library.arguments.push_back({buffer});
   if (library.call.workspace_bytes != 0)
     library.arguments.push_back(workspace.take(library.call.workspace_bytes));
-  candidate.parameters = std::move(places);
+  candidate.parameters = numbersOf(places);
   candidate.workspaceBytes = workspace.bytes();
   candidate.phases.push_back({1, 0, 0, std::make_shared<LibraryCall>(library)});
   candidate.cost += target.machine.kernelSeconds(spec.bytes(), 0, 1) +
@@ -531,7 +585,7 @@ static std::optional<Candidate> scheduleCall(const KernelSpec &spec, const CudaT
                                            leavesInOrder(spec, c.result), /*toWorkspace=*/false));
     candidate.cost += moveSeconds(type, c.result.elements(), target.machine);
   }
-  return candidate;
+  return std::move(candidate);
 }
 
 static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
@@ -546,10 +600,10 @@ static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
   std::optional<Epilogue> epilogue = matchConvolutionEpilogue(spec, c);
   std::optional<Candidate> candidate;
   if (epilogue)
-    candidate = scheduleCall(spec, target, c, *type, epilogue);
+    candidate = ConvolutionScheduler(spec, target, c, *type, epilogue).schedule();
   // No engine may have this epilogue, and one the plain convolution.
   if (!candidate && (!epilogue || epilogue->bits != 0))
-    candidate = scheduleCall(spec, target, c, *type, std::nullopt);
+    candidate = ConvolutionScheduler(spec, target, c, *type, std::nullopt).schedule();
   return candidate;
 }
 
@@ -714,26 +768,25 @@ static LogicalResult writeMove(KernelText &text, const ChannelTensor &tensor, bo
 }
 
 static FailureOr<KernelText> writeConvolution(const KernelSpec &spec,
-                                              const llvm::json::Array &places) {
-  ConvolutionCall c(spec.anchorOp(), *places[0].getAsBoolean(), *places[1].getAsInteger());
+                                              const ConvolutionPlaces &places) {
+  const ConvolutionCall c(spec.anchorOp(), places.channelsLast != 0, places.multiple);
+  constexpr int64_t none = ConvolutionPlaces::none;
   KernelText text(spec, {"axis", "map", "transpose"});
-  const int64_t resultPlace = *places[2].getAsInteger();
-  const bool launches = resultPlace >= 0 || places.size() > 3;
-  if (launches) {
+  const bool finishes = places.result != none;
+  if (finishes || places.first != none || places.second != none) {
     FailureOr<AnchorForm> form = describeProduct(text);
-    if (failed(form) || (resultPlace >= 0 && failed(addStore(text, *form, "finish"))))
+    if (failed(form) || (finishes && failed(addStore(text, *form, "finish"))))
       return failure();
     text.storage(form->element);
   }
-  size_t next = 3;
-  for (const ChannelTensor *tensor : {&c.first, &c.second})
-    if (!givenAsIs(spec, *tensor, tensor->value))
-      if (failed(writeMove(text, *tensor, comesInOrder(*tensor), /*toWorkspace=*/true,
-                           *places[next++].getAsInteger())))
-        return failure();
+  for (const auto &[tensor, place] :
+       {std::pair(&c.first, places.first), {&c.second, places.second}})
+    if (place != none &&
+        failed(writeMove(text, *tensor, comesInOrder(*tensor), /*toWorkspace=*/true, place)))
+      return failure();
   text.libraryPhase();
-  if (resultPlace >= 0 && failed(writeMove(text, c.result, leavesInOrder(spec, c.result),
-                                           /*toWorkspace=*/false, resultPlace)))
+  if (finishes && failed(writeMove(text, c.result, leavesInOrder(spec, c.result),
+                                   /*toWorkspace=*/false, places.result)))
     return failure();
   return text;
 }
@@ -759,7 +812,7 @@ FailureOr<KernelText> LibraryGenerator::write(const KernelSpec &spec,
                                               const Candidate &candidate) const {
   if (spec.anchor() == Anchor::Gemm)
     return writeProduct(spec, *candidate.parameters.getAsBoolean());
-  return writeConvolution(spec, *candidate.parameters.getAsArray());
+  return writeConvolution(spec, scheduleOf<ConvolutionPlaces>(candidate.parameters));
 }
 
 std::unique_ptr<CudaGenerator> codegen::createLibraryGenerator() {

@@ -11,6 +11,7 @@
 #include "codegen/CUDA/Product/ProductTiles.h"
 #include "codegen/CUDA/Reduce/PartialTotals.h"
 #include "codegen/CUDA/Text/Anchors.h"
+#include "codegen/Kernel/ScheduleFields.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
@@ -25,6 +26,17 @@ public:
   StringRef name() const override { return "cuda-product"; }
   SmallVector<Candidate> schedules(const KernelSpec &spec, const CudaTarget &target) const override;
   FailureOr<KernelText> write(const KernelSpec &spec, const Candidate &candidate) const override;
+};
+
+/// What a candidate keeps.
+struct ProductSchedule {
+  int64_t tile = 0; ///< number
+  int64_t split = 1;
+
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f("tile ", s.tile);
+    f(" split ", s.split);
+  }
 };
 
 /// The product that a spec is, as the skeleton sees it.
@@ -102,7 +114,7 @@ SmallVector<Candidate> ProductGenerator::schedules(const KernelSpec &spec,
     if (totals && split == 1 && !fitsShared(spec, tile))
       continue;
     Candidate candidate;
-    candidate.parameters = llvm::json::Array{int64_t(number), split};
+    candidate.parameters = numbersOf(ProductSchedule{int64_t(number), split});
     candidate.schedule = tile.text(split);
     candidate.phases.push_back({uint64_t(tile.blocksOf(*p) * split), 0});
     if (split > 1) {
@@ -157,9 +169,8 @@ static void addQuadReader(KernelText &text, dl::MatmulOp op, StringRef name, Val
 
 FailureOr<KernelText> ProductGenerator::write(const KernelSpec &spec,
                                               const Candidate &candidate) const {
-  const llvm::json::Array &parameters = *candidate.parameters.getAsArray();
-  const ProductTile &tile = productTiles()[*parameters[0].getAsInteger()];
-  int64_t split = *parameters[1].getAsInteger();
+  const auto [number, split] = scheduleOf<ProductSchedule>(candidate.parameters);
+  const ProductTile &tile = productTiles()[number];
   const Problem p = *problemOf(spec);
   const std::optional<PartialTotals> totals = totalsOf(spec, p, tile, split);
   auto matmul = dyn_cast<dl::MatmulOp>(spec.anchorOp());

@@ -153,9 +153,12 @@ Candidate TileProductGenerator::scheduleTransforms(const KernelSpec &spec,
   return candidate;
 }
 
-/// With the tiles of gemm.cuh that are estimated to be the fastest.
-Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled,
-                                            const GpuMachine &machine) const {
+/// With the tiles of gemm.cuh that are estimated to be the fastest; nothing where their parts of k
+/// and `more` elements do not fit the workspace.
+std::optional<Candidate> TileProductGenerator::scheduleOwn(const KernelSpec &spec,
+                                                           const TiledConvolution &tiled,
+                                                           int64_t more,
+                                                           const GpuMachine &machine) const {
   const ProductExtents &p = tiled.product;
   auto seconds = [&](const ProductTile &tile) {
     const int64_t split = tile.splitOf(p, machine);
@@ -165,9 +168,11 @@ Candidate TileProductGenerator::scheduleOwn(const KernelSpec &spec, const TiledC
   const ProductTile &tile =
       *llvm::min_element(productTiles(), [&](auto &a, auto &b) { return seconds(a) < seconds(b); });
   const int64_t split = tile.splitOf(p, machine);
+  if (!tiled.fitsWorkspace(split, more))
+    return std::nullopt;
   Candidate candidate = scheduleTransforms(spec, tiled, split, machine);
-  candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, split,
-                                           &tile - productTiles().data()};
+  candidate.parameters = codegen::numbersOf(
+      TileSchedule{tiled.numbers.high, tiled.numbers.wide, split, &tile - productTiles().data()});
   candidate.schedule += ", product " + tile.text(split);
   candidate.phases[1].tasks = tile.blocksOf(p) * split;
   candidate.cost += seconds(tile);
@@ -214,7 +219,8 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
                        {buffer, llvm::alignTo(candidate.workspaceBytes, DLC_ALIGNMENT),
                         library.call.workspace_bytes}};
   candidate.workspaceBytes = library.arguments.back().offset + library.call.workspace_bytes;
-  candidate.parameters = llvm::json::Array{tiled.numbers.high, tiled.numbers.wide, parts};
+  candidate.parameters =
+      codegen::numbersOf(TileSchedule{tiled.numbers.high, tiled.numbers.wide, parts});
   candidate.schedule += ", product cuBLASLt";
   if (parts > 1)
     candidate.schedule += " in " + std::to_string(parts) + " parts of k";
@@ -239,9 +245,8 @@ SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
       continue;
     const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
     const int64_t more = totals ? totals->elements() : 0;
-    Candidate own = scheduleOwn(spec, tiled, target.machine);
-    if (tiled.fitsWorkspace(*(*own.parameters.getAsArray())[2].getAsInteger(), more))
-      all.push_back(std::move(own));
+    if (std::optional<Candidate> own = scheduleOwn(spec, tiled, more, target.machine))
+      all.push_back(std::move(*own));
     if (target.settings.products != Provider::Library)
       continue;
     const int64_t parts = partsOfK(tiled, target.machine);
@@ -256,29 +261,9 @@ SmallVector<Candidate> TileProductGenerator::schedules(const KernelSpec &spec,
 // Text
 //===------------------------------------------------------------------------------------------===//
 
-FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
-                                                  const Candidate &candidate) const {
-  const llvm::json::Array &parameters = *candidate.parameters.getAsArray();
-  const int64_t split = *parameters[2].getAsInteger();
-  const ProductTile *tile =
-      parameters.size() > 3 ? &productTiles()[*parameters[3].getAsInteger()] : nullptr;
-  const auto convolution = dl::ConvolutionForm::get(spec.anchorOp());
-  const int64_t parts = tile ? 1 : split;
-  const TiledConvolution tiled(
-      convolution,
-      numbersOf(convolution, *parameters[0].getAsInteger(), *parameters[1].getAsInteger()), parts);
-  const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
-  SmallVector<StringRef> skeletons = {"axis", "tiles"};
-  if (totals)
-    skeletons.append({"reductions", "reduce_parts"});
-  skeletons.push_back(skeleton);
-  if (tile)
-    skeletons.push_back("gemm");
-  KernelText text(spec, skeletons);
-  FailureOr<AnchorForm> form = describeProduct(text);
-  if (failed(form) ||
-      failed(totals ? addReducingStore(text, *form, "finish") : addStore(text, *form, "finish")))
-    return failure();
+/// Sizes that tiles.cuh asks for. `split`: parts that the sums in the workspace come in.
+static void addTileConstants(KernelText &text, const TiledConvolution &tiled, int64_t parts,
+                             int64_t split, int64_t threads) {
   const ProductExtents &p = tiled.product;
   for (auto [name, value] :
        {std::pair("OUT_H", tiled.numbers.high),
@@ -296,18 +281,15 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
         {"LANES", tiled.numbers.lanes},
         {"THREADS", threads}})
     text.constant(name, value);
-  if (tile)
-    tile->addConstants(text, split);
-  else
-    text.constant("SPLIT", split);
-  if (totals)
-    totals->addConstants(text, tiled.end(split));
-  text.workspace(form->element);
-  addTransforms(text, convolution, tiled.numbers);
+}
+
+/// The three phases: transforms to products, these, and from them.
+void TileProductGenerator::addPhases(KernelText &text, Direction direction, const ProductTile *tile,
+                                     bool reduces) const {
   static constexpr StringRef directions[] = {"TilesForward", "TilesBackwardData",
                                              "TilesBackwardFilter"};
   auto caller = [&](const std::string &function) {
-    return [function, direction = directions[size_t(tiled.direction)]](StringRef problem) {
+    return [function, direction = directions[size_t(direction)]](StringRef problem) {
       return (function + "(" + direction + "<Problem>{" + problem + "})").str();
     };
   };
@@ -316,7 +298,40 @@ FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
     text.phaseCalling(tile->threads(), caller("gemm"));
   else
     text.libraryPhase();
-  text.phaseCalling(threads, caller(skeleton.str() + (totals ? "ResultsReduced" : "Results")));
+  text.phaseCalling(threads, caller(skeleton.str() + (reduces ? "ResultsReduced" : "Results")));
+}
+
+FailureOr<KernelText> TileProductGenerator::write(const KernelSpec &spec,
+                                                  const Candidate &candidate) const {
+  const auto schedule = scheduleOf<TileSchedule>(candidate.parameters);
+  const ProductTile *tile =
+      schedule.tile == TileSchedule::library ? nullptr : &productTiles()[schedule.tile];
+  const auto convolution = dl::ConvolutionForm::get(spec.anchorOp());
+  const int64_t parts = tile ? 1 : schedule.split;
+  const TiledConvolution tiled(convolution, numbersOf(convolution, schedule.high, schedule.wide),
+                               parts);
+  const std::optional<PartialTotals> totals = totalsOf(spec, tiled);
+  SmallVector<StringRef> skeletons = {"axis", "tiles"};
+  if (totals)
+    skeletons.append({"reductions", "reduce_parts"});
+  skeletons.push_back(skeleton);
+  if (tile)
+    skeletons.push_back("gemm");
+  KernelText text(spec, skeletons);
+  FailureOr<AnchorForm> form = describeProduct(text);
+  if (failed(form) ||
+      failed(totals ? addReducingStore(text, *form, "finish") : addStore(text, *form, "finish")))
+    return failure();
+  addTileConstants(text, tiled, parts, schedule.split, threads);
+  if (tile)
+    tile->addConstants(text, schedule.split);
+  else
+    text.constant("SPLIT", schedule.split);
+  if (totals)
+    totals->addConstants(text, tiled.end(schedule.split));
+  text.workspace(form->element);
+  addTransforms(text, convolution, tiled.numbers);
+  addPhases(text, tiled.direction, tile, bool(totals));
   if (totals)
     totals->addPhase(text);
   return text;

@@ -19,6 +19,7 @@
 #include "codegen/CUDA/Generators.h"
 #include "codegen/CUDA/Product/ProductTiles.h"
 #include "codegen/CUDA/Reduce/PartialTotals.h"
+#include "codegen/Kernel/ScheduleFields.h"
 #include "dialects/DL/Facts/ConvolutionForm.h"
 
 namespace dlc::codegen {
@@ -32,6 +33,21 @@ struct TileNumbers {
   /// Of a transform to the products, and from them: those of the left operand, of the right one, of
   /// the result.
   double leftFlops, rightFlops, resultFlops;
+};
+
+/// What a candidate keeps of its tiles and of how their products run.
+struct TileSchedule {
+  int64_t high = 0, wide = 0; ///< outputs of a tile
+  int64_t split = 1;          ///< parts of k: the products' own, or of their operands
+  int64_t tile = library;     ///< number of gemm.cuh's, or the library's
+
+  static constexpr int64_t library = -1;
+  template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
+    f(" tile ", s.high);
+    f("x", s.wide);
+    f(" split ", s.split);
+    f(" product ", s.tile);
+  }
 };
 
 /// A convolution cut into tiles. Forward the left operand is the filter and the right one the
@@ -114,10 +130,13 @@ private:
   int64_t partsOfK(const TiledConvolution &tiled, const GpuMachine &machine) const;
   Candidate scheduleTransforms(const KernelSpec &spec, const TiledConvolution &tiled, int64_t split,
                                const GpuMachine &machine) const;
-  Candidate scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled,
-                        const GpuMachine &machine) const;
+  std::optional<Candidate> scheduleOwn(const KernelSpec &spec, const TiledConvolution &tiled,
+                                       int64_t more, const GpuMachine &machine) const;
   Candidate scheduleLibrary(const KernelSpec &spec, const CudaTarget &target,
                             const TiledConvolution &tiled, int64_t parts) const;
+
+  void addPhases(KernelText &text, dl::ConvolutionForm::Direction direction,
+                 const ProductTile *tile, bool reduces) const;
 
   ConvolutionAlgorithm algorithm;
   llvm::StringRef skeleton;

@@ -237,56 +237,91 @@ struct LiveMemory::Cut {
   }
 };
 
-/// What is computed again behind `position` is on the sink's side.
-LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
-  Cut cut;
-  auto &[graph, source, sink, ins, prices, least, ofLeast, ofMost] = cut;
-  ins.assign(buffers.size(), none);
-  std::vector<unsigned> producers(steps.size(), none);
-  SmallVector<unsigned> pending;
-  auto add = [&](unsigned number, int64_t bytes) {
-    const unsigned in = graph.addNode(), out = graph.addNode();
-    graph.addEdge(in, out, bytes);
-    ins[number] = in;
-    pending.push_back(number);
-    return out;
-  };
-  for (auto [number, buffer] : llvm::enumerate(buffers))
-    if (!buffer.isKept && buffer.first < position && buffer.last > position)
-      graph.addEdge(add(number, buffer.bytes), sink, FlowGraph::unlimited);
-  // An operand of the op at hand, and what is kept, is there for nothing; so is what has no buffer.
-  llvm::BitVector free(buffers.size());
-  for (unsigned operand : steps[position].operands)
-    free.set(operand);
-  for (size_t i = 0; i < pending.size(); ++i) {
-    const unsigned number = pending[i];
-    unsigned &producer = producers[buffers[number].producer];
-    if (producer == none) {
-      const Step &step = steps[buffers[number].producer];
-      producer = graph.addNode();
-      Cut::Price price{0, step.facts->seconds};
-      price.edge = graph.addEdge(source, producer,
-                                 step.facts->mayRunAgain ? price.at(least) : FlowGraph::unlimited);
-      if (step.facts->mayRunAgain)
-        prices.push_back(price);
-      for (unsigned operand : step.operands) {
-        const Buffer &read = buffers[operand];
-        if (read.isKept || free[operand])
-          continue;
-        const unsigned out =
-            ins[operand] != none
-                ? ins[operand] + 1
-                : add(operand, read.last >= position || mayKeep(read, goal) ? read.bytes
-                                                                            : FlowGraph::unlimited);
-        graph.addEdge(out, producer, FlowGraph::unlimited);
-      }
-    }
-    graph.addEdge(producer, ins[number], FlowGraph::unlimited);
+/// Builds the graph of a cut backwards, from the buffers that live across an op to what they are
+/// made of. What is computed again behind that op is on the sink's side.
+class LiveMemory::CutBuilder {
+public:
+  CutBuilder(const LiveMemory &memory, size_t position, int64_t goal)
+      : memory(memory), position(position), goal(goal), producers(memory.steps.size(), none),
+        isAtHand(memory.buffers.size()) {
+    for (unsigned operand : memory.steps[position].operands)
+      isAtHand.set(operand);
   }
-  ofLeast = graph.flow();
-  ofMost.resize(graph.size());
-  ofMost[sink] = true;
-  return cut;
+  Cut build();
+
+private:
+  /// A buffer's edge, which is cut where it is kept: by its first and last node.
+  struct Kept {
+    unsigned in, out;
+  };
+  Kept addBuffer(unsigned number, int64_t bytes);
+  Kept edgeOf(unsigned number);
+  int64_t bytesToKeep(const Buffer &buffer) const;
+  void addProducer(size_t step);
+
+  const LiveMemory &memory;
+  const size_t position;
+  const int64_t goal;
+  Cut cut;
+  std::vector<unsigned> producers; ///< nodes, by step
+  llvm::BitVector isAtHand;        ///< operands of the op, which are there for nothing
+  SmallVector<unsigned> added;     ///< buffers, in this order
+};
+
+LiveMemory::CutBuilder::Kept LiveMemory::CutBuilder::addBuffer(unsigned number, int64_t bytes) {
+  const Kept kept{cut.graph.addNode(), cut.graph.addNode()};
+  cut.graph.addEdge(kept.in, kept.out, bytes);
+  cut.ins[number] = kept.in;
+  added.push_back(number);
+  return kept;
+}
+
+/// That of an operand; added, if it has none yet.
+LiveMemory::CutBuilder::Kept LiveMemory::CutBuilder::edgeOf(unsigned number) {
+  if (const unsigned in = cut.ins[number]; in != none)
+    return {in, in + 1};
+  return addBuffer(number, bytesToKeep(memory.buffers[number]));
+}
+
+int64_t LiveMemory::CutBuilder::bytesToKeep(const Buffer &buffer) const {
+  return buffer.last >= position || memory.mayKeep(buffer, goal) ? buffer.bytes
+                                                                 : FlowGraph::unlimited;
+}
+
+/// What runs again reads its operands, unless they are kept in any case.
+void LiveMemory::CutBuilder::addProducer(size_t number) {
+  const Step &step = memory.steps[number];
+  const bool mayRunAgain = step.facts->mayRunAgain;
+  const unsigned node = producers[number] = cut.graph.addNode();
+  Cut::Price price{0, step.facts->seconds};
+  price.edge =
+      cut.graph.addEdge(cut.source, node, mayRunAgain ? price.at(cut.least) : FlowGraph::unlimited);
+  if (mayRunAgain)
+    cut.prices.push_back(price);
+  for (unsigned operand : step.operands)
+    if (!memory.buffers[operand].isKept && !isAtHand[operand])
+      cut.graph.addEdge(edgeOf(operand).out, node, FlowGraph::unlimited);
+}
+
+LiveMemory::Cut LiveMemory::CutBuilder::build() {
+  cut.ins.assign(memory.buffers.size(), none);
+  for (auto [number, buffer] : llvm::enumerate(memory.buffers))
+    if (!buffer.isKept && buffer.first < position && buffer.last > position)
+      cut.graph.addEdge(addBuffer(number, buffer.bytes).out, cut.sink, FlowGraph::unlimited);
+  for (size_t i = 0; i < added.size(); ++i) {
+    const size_t step = memory.buffers[added[i]].producer;
+    if (producers[step] == none)
+      addProducer(step);
+    cut.graph.addEdge(producers[step], cut.ins[added[i]], FlowGraph::unlimited);
+  }
+  cut.ofLeast = cut.graph.flow();
+  cut.ofMost.resize(cut.graph.size());
+  cut.ofMost[cut.sink] = true;
+  return std::move(cut);
+}
+
+LiveMemory::Cut LiveMemory::cutAt(size_t position, int64_t goal) const {
+  return CutBuilder(*this, position, goal).build();
 }
 
 /// The bytes in use at `position` if those buffers are computed again behind it.

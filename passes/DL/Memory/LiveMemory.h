@@ -93,6 +93,7 @@ private:
   int64_t sharedInPlace(size_t position);
   bool reduceAt(size_t position, int64_t goal);
   struct Cut;
+  class CutBuilder;
   Cut cutAt(size_t position, int64_t goal) const;
   int64_t liveWithout(size_t position, const llvm::BitVector &again) const;
   void keepMore(size_t position, int64_t goal, llvm::BitVector &again) const;

@@ -13,8 +13,8 @@
 // have it. So do the numbers that a candidate keeps for the generator that emits it.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef DLC_CODEGEN_CPU_SCHEDULEFIELDS_H
-#define DLC_CODEGEN_CPU_SCHEDULEFIELDS_H
+#ifndef DLC_CODEGEN_KERNEL_SCHEDULEFIELDS_H
+#define DLC_CODEGEN_KERNEL_SCHEDULEFIELDS_H
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,0 +1,205 @@
+//===- FilterPanels.cpp - see FilterPanels.h --------------------------------------------------===//
+#include "codegen/CPU/Convolution/FilterPanels.h"
+#include "codegen/CPU/Convolution/Convolution.h"
+
+using namespace mlir;
+using namespace dlc;
+using namespace dlc::codegen;
+
+Value FilterPanels::field(Value phase, DataPlan::Field which) {
+  if (geometry.phases() == 1)
+    return e.constant(plan.phaseTable[which]);
+  return e.entry(e.table("phases", plan.phaseTable), e.add(e.mul(phase, Fields), which));
+}
+
+void FilterPanels::pack() {
+  const int64_t step = plan.packedChannels();
+  SmallVector<Value> place = e.delinearize(
+      kernel.task, {geometry.groups, plan.panels, ceilDiv(geometry.sourceChannels, step)});
+  Piece piece{place[0], place[1], e.mul(place[2], step), {}};
+  piece.last = e.minimum(e.add(piece.first, step), e.constant(geometry.sourceChannels));
+  tileBuffer = kernel.scratch;
+  readFilter();
+  packPiece(piece, {});
+}
+
+/// The filter is indexed (k, c, d, r, s). Where it lies in memory as it is, its taps are rows of a
+/// matrix that is packed by transposed tiles.
+void FilterPanels::readFilter() {
+  const ConvolutionProblem &p = plan.problem;
+  const int64_t channels = p.inChannels / p.groups;
+  const auto matrices =
+      plan.isForward()
+          ? PackedPhase::IndexMap::identity({1, p.outChannels, channels * plan.filterTaps()})
+          : PackedPhase::IndexMap::identity({p.outChannels, channels, plan.filterTaps()});
+  tapRows = source(1, matrices);
+  filter = source(1, imageMap(p.outChannels, channels, p.kernel));
+}
+
+void FilterPanels::packPiece(const Piece &piece, const Panels &panels) {
+  // Lanes that are neighbours in memory are read as they are.
+  const bool contiguous = !plan.isForward() && plan.filterTaps() == 1;
+  if (!tapRows.address || contiguous)
+    return packElements(piece, panels);
+  if (!plan.isForward())
+    return packBackward(piece, panels);
+  if (geometry.numbers == 2 && plan.filterTaps() > 1)
+    return packForwardPairs(piece, panels);
+  packForward(piece, panels);
+}
+
+Value FilterPanels::packedAt(const Panels &panels, Value phase, Value group, Value panel,
+                             Value channel) {
+  if (panels.scratch) {
+    Value step = e.mul(e.sub(channel, panels.channel), field(phase, Taps));
+    Value start = e.mul(e.sub(phase, panels.phase), plan.panelElements());
+    return e.at(panels.scratch, e.add(start, e.mul(step, plan.width)));
+  }
+  Value start = e.add(e.mul(group, plan.panels), panel);
+  start = e.add(e.mul(start, geometry.sourceChannels), channel);
+  return e.at(kernel.workspace(), e.add(field(phase, PackedStart),
+                                        e.mul(e.mul(start, field(phase, Taps)), plan.width)));
+}
+
+void FilterPanels::forEachPhase(const Panels &panels, llvm::function_ref<void(Value phase)> body) {
+  if (!panels.scratch)
+    return e.loop(geometry.phases(), body);
+  e.loop(geometry.columnPhases(), [&](Value number) { body(e.add(panels.phase, number)); });
+}
+
+/// Forward has one phase: the taps of all channels follow each other in the filter as in the panel,
+/// and the channels where there is one.
+void FilterPanels::packForward(const Piece &piece, const Panels &panels) {
+  const int64_t count = plan.filterTaps();
+  Value target = packedAt(panels, e.constant(0), piece.group, piece.panel, piece.first);
+  Value steps = e.mul(e.sub(piece.last, piece.first), count);
+  for (int64_t v = 0; v < schedule.vectors; ++v) {
+    Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+    Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
+                      e.mul(piece.first, count * geometry.numbers)};
+    const PackedSum sum{schedule.kernel->formatB(e.element),
+                        geometry.sourceChannels * geometry.numbers * count};
+    PackedPhase::pack(tapRows, sum, corner, /*along=*/1, /*lanesContiguous=*/false,
+                      e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
+                      e.at(target, v * e.lanes));
+  }
+}
+
+/// The taps of two channels follow each other in the filter, and take turns in the panel.
+void FilterPanels::packForwardPairs(const Piece &piece, const Panels &panels) {
+  const int64_t count = plan.filterTaps();
+  Value both = e.at(tileBuffer, e.lanes * e.lanes);
+  e.loop(piece.first, piece.last, 1, [&](Value channel) {
+    Value target = packedAt(panels, e.constant(0), piece.group, piece.panel, channel);
+    for (int64_t v = 0; v < schedule.vectors; ++v) {
+      Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+      Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
+                        e.mul(channel, 2 * count)};
+      PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
+                        e.sub(e.constant(geometry.targetChannels), lane), e.constant(2 * count),
+                        e.lanes, both);
+      e.loop(count, [&](Value tap) {
+        Value even = e.loadAligned(e.at(both, e.mul(tap, e.lanes)));
+        Value odd = e.loadAligned(e.at(both, e.mul(e.add(tap, count), e.lanes)));
+        e.storeAligned(e.pairUp(even, odd),
+                       e.at(target, e.add(e.mul(tap, plan.width), v * e.lanes)));
+      });
+    }
+  });
+}
+
+/// Backward the taps of a channel are spread over the phases.
+void FilterPanels::packBackward(const Piece &piece, const Panels &panels) {
+  Value all = e.at(tileBuffer, e.lanes * e.lanes);
+  Value table = e.table("filter", plan.filterTable);
+  e.loop(piece.first, piece.last, 1, [&](Value channel) {
+    Value summed = e.add(e.mul(piece.group, geometry.sourceChannels), channel);
+    for (int64_t v = 0; v < schedule.vectors; ++v) {
+      Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+      for (int64_t number = 0; number < geometry.numbers; ++number) {
+        Value row = e.add(e.mul(summed, geometry.numbers), number);
+        // A row is on other pages than the one before it.
+        const int64_t ahead = 4;
+        Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
+        e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
+               [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
+        PackedPhase::pack(tapRows, {}, {row, lane, e.constant(0)}, /*along=*/1,
+                          /*lanesContiguous=*/false,
+                          e.sub(e.constant(geometry.targetChannels), lane),
+                          e.constant(plan.filterTaps()), e.lanes,
+                          e.at(all, number * plan.filterTaps() * e.lanes));
+      }
+      forEachPhase(panels, [&](Value phase) {
+        Value target =
+            e.at(packedAt(panels, phase, piece.group, piece.panel, channel), v * e.lanes);
+        e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
+          Value place = e.entry(table, e.add(field(phase, FilterStart), tap));
+          Value from = e.at(all, e.mul(place, e.lanes)), packed = e.loadAligned(from);
+          if (geometry.numbers == 2)
+            packed = e.pairUp(packed, e.loadAligned(e.at(from, plan.filterTaps() * e.lanes)));
+          e.storeAligned(packed, e.at(target, e.mul(tap, plan.width)));
+        });
+      });
+    }
+  });
+}
+
+void FilterPanels::packElements(const Piece &piece, const Panels &panels) {
+  forEachPhase(panels, [&](Value phase) {
+    e.loop(piece.first, piece.last, 1, [&](Value channel) {
+      Value target = packedAt(panels, phase, piece.group, piece.panel, channel);
+      e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
+        packTap(phase, piece, channel, tap, e.at(target, e.mul(tap, plan.width)));
+      });
+    });
+  });
+}
+
+void FilterPanels::packTap(Value phase, const Piece &piece, Value channel, Value tap,
+                           Value target) {
+  Value flat = e.entry(e.table("filter", plan.filterTable), e.add(field(phase, FilterStart), tap));
+  SmallVector<Value> place = e.delinearize(flat, geometry.kernel);
+  for (int64_t v = 0; v < schedule.vectors; ++v) {
+    Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
+    Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
+    // The lanes are k forward, c backward.
+    auto read = [&](int64_t number) {
+      Value summed = e.add(e.mul(channel, geometry.numbers), number);
+      Value first =
+          e.mul(piece.group, plan.isForward() ? geometry.targetChannels
+                                              : geometry.sourceChannels * geometry.numbers);
+      Value k = e.add(first, plan.isForward() ? lane : summed);
+      Value c = plan.isForward() ? summed : lane;
+      return filter.read(
+          {{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask});
+    };
+    Value packed = read(0);
+    if (geometry.numbers == 2)
+      packed = e.pairUp(packed, read(1));
+    e.storeAligned(packed, e.at(target, v * e.lanes));
+  }
+}
+
+void FilterPanels::prefetch(const Piece &piece, Value number, int64_t parts) {
+  const int64_t taps = plan.filterTaps(), channels = schedule.channelBlock * geometry.numbers;
+  const int64_t rows = plan.isForward() ? plan.width : channels;
+  const int64_t elements = taps * (plan.isForward() ? channels : plan.width);
+  const int64_t ofPart = ceilDiv(rows, parts);
+  Value lane = e.mul(piece.panel, plan.width);
+  e.loop(ofPart, [&](Value next) {
+    Value row = e.add(e.mul(number, ofPart), next);
+    SmallVector<Value> corner;
+    if (plan.isForward())
+      corner = {e.constant(0), e.add(e.add(e.mul(piece.group, geometry.targetChannels), lane), row),
+                e.mul(piece.first, taps * geometry.numbers)};
+    else
+      corner = {e.add(e.mul(e.add(e.mul(piece.group, geometry.sourceChannels), piece.first),
+                            geometry.numbers),
+                      row),
+                lane, e.constant(0)};
+    Value start = tapRows.address(corner);
+    e.loop(e.constant(0), e.constant(elements), e.element.storedLine(), [&](Value line) {
+      e.prefetch(e.atStored(start, line), /*forWriting=*/false, /*locality=*/2);
+    });
+  });
+}

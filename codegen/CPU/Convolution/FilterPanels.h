@@ -1,0 +1,69 @@
+//===- FilterPanels.h - the filter of a direct convolution as panels ----------------*- C++ -*-===//
+//
+// Panels are [phase][group][panel][source channel][tap][vectors * lanes]. A phase of the kernel
+// packs all of them into the workspace, or tasks pack those that they multiply into their scratch.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef DLC_CODEGEN_CPU_CONVOLUTION_FILTERPANELS_H
+#define DLC_CODEGEN_CPU_CONVOLUTION_FILTERPANELS_H
+
+#include "codegen/CPU/Convolution/DataPlan.h"
+#include "codegen/CPU/Gemm/PackEmitter.h"
+
+namespace dlc::codegen {
+
+class FilterPanels : public PackedPhase {
+public:
+  FilterPanels(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
+               llvm::StringRef name, bool hasWorkspace, const DataPlan &plan)
+      : PackedPhase(spec, target, module, name, hasWorkspace), plan(plan), geometry(plan.geometry),
+        schedule(plan.schedule) {}
+
+  /// The phase of its own: packs a task's piece into the workspace.
+  void pack();
+
+protected:
+  using enum DataPlan::Field;
+
+  /// Where panels stand: in the workspace, or those of a row phase in the scratch of a task.
+  struct Panels {
+    mlir::Value scratch;        ///< none: the workspace
+    mlir::Value phase, channel; ///< the first ones that stand there
+  };
+  /// Places of source channels of a panel.
+  struct Piece {
+    mlir::Value group, panel, first, last;
+  };
+
+  mlir::Value field(mlir::Value phase, DataPlan::Field which);
+  /// To be called before what follows: makes the filter's elements known.
+  void readFilter();
+  /// All phases, or those of a task.
+  void packPiece(const Piece &piece, const Panels &panels);
+  /// Where the taps of a phase of a channel lie.
+  mlir::Value packedAt(const Panels &panels, mlir::Value phase, mlir::Value group,
+                       mlir::Value panel, mlir::Value channel);
+  /// Whether it can be asked for before it is packed.
+  bool canPrefetch() const { return bool(tapRows.address); }
+  /// Asks for the lines of a panel of a block of source channels: part `number` of `parts`.
+  void prefetch(const Piece &piece, mlir::Value number, int64_t parts);
+
+  const DataPlan &plan;
+  const DataGeometry &geometry;
+  const DataSchedule &schedule;
+
+private:
+  void forEachPhase(const Panels &panels, llvm::function_ref<void(mlir::Value phase)> body);
+  void packForward(const Piece &piece, const Panels &panels);
+  void packForwardPairs(const Piece &piece, const Panels &panels);
+  void packBackward(const Piece &piece, const Panels &panels);
+  void packElements(const Piece &piece, const Panels &panels);
+  void packTap(mlir::Value phase, const Piece &piece, mlir::Value channel, mlir::Value tap,
+               mlir::Value target);
+
+  Source filter, tapRows; ///< single taps, and rows of them
+};
+
+} // namespace dlc::codegen
+
+#endif
