@@ -96,7 +96,7 @@ private:
     registerTranslations(registry);
     context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
     context->loadAllAvailableDialects();
-    lowering.emplace(*context);
+    lowering.emplace(*context, target);
   }
 
   const CpuTarget &target;

@@ -19,7 +19,10 @@ public:
   unsigned vectorBytes = 32; ///< of the vectors to use: 16 (NEON), 32 (AVX2) or 64 (AVX-512)
   unsigned vectorRegisters = 16;
   bool masksLanes = false; ///< loads and stores of some lanes cost no more than of all
-  CpuMachine machine;      ///< how fast it is
+  /// Rounds f32 to bf16 in an instruction, for which denormal numbers are 0.
+  bool roundsToBF16 = false;
+  bool maximumIsSecond = false; ///< of two numbers of which one is NaN
+  CpuMachine machine;           ///< how fast it is
 
   /// "native", "avx2", "avx512", "neon" or LLVM's name of a processor that has AVX2 or NEON; fails
   /// with a message for anything else.

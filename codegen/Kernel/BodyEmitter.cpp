@@ -535,7 +535,7 @@ Value BodyEmitter::computeIndexed(dl::IndexOp op, const Point &point) {
   return result;
 }
 
-Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type element) {
+Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type element, bool isExact) {
   Type from = getElementTypeOrSelf(value), type = element;
   if (from == element)
     return value;
@@ -543,7 +543,10 @@ Value codegen::convertFloat(OpBuilder &b, Location loc, Value value, Type elemen
     type = vector.clone(element);
   if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return b.createOrFold<arith::ExtFOp>(loc, type, value);
-  return b.createOrFold<arith::TruncFOp>(loc, type, value);
+  arith::RoundingModeAttr mode;
+  if (isExact)
+    mode = arith::RoundingModeAttr::get(b.getContext(), exactNarrowing);
+  return b.createOrFold<arith::TruncFOp>(loc, type, value, mode, arith::FastMathFlagsAttr());
 }
 
 /// An op on 16-bit floats computes in f32 and rounds once, whatever it is made of and however ops
@@ -565,5 +568,5 @@ Value BodyEmitter::computeElementwise(dl::ElementwiseOp op, const Point &point) 
         operand = splat(builder, loc, operand, point.width);
   Value result = op.buildScalar(builder, loc, operands);
   Type element = getElementTypeOrSelf(op->getResult(0));
-  return isSmallFloat(element) ? convertFloat(builder, loc, result, element) : result;
+  return isSmallFloat(element) ? convertFloat(builder, loc, result, element, op.isExact()) : result;
 }

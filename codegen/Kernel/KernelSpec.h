@@ -148,9 +148,11 @@ inline mlir::Type accumulatorType(mlir::Type element) {
 /// The element type as computed with: signless integers, bool as i1.
 mlir::Type computedType(mlir::Type element);
 
-/// A float or vector of floats in element type `element`.
+/// A float or vector of floats in element type `element`. `isExact`: which holds all of them, so
+/// that nothing is rounded; truncf then says exactNarrowing.
 mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
-                         mlir::Type element);
+                         mlir::Type element, bool isExact = false);
+inline constexpr auto exactNarrowing = mlir::arith::RoundingMode::toward_zero;
 
 /// A point, or a vector of points, of a tensor's index space. All indices are i64.
 struct Point {

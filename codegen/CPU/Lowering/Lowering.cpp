@@ -77,6 +77,47 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
     return success();
   }
 };
+/// What was narrowed exactly is what it was.
+struct FoldExactNarrowing : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &b) const override {
+    auto narrow = op.getIn().getDefiningOp<arith::TruncFOp>();
+    if (!narrow || narrow.getRoundingmode() != exactNarrowing ||
+        narrow.getIn().getType() != op.getType())
+      return failure();
+    b.replaceOp(op, narrow.getIn());
+    return success();
+  }
+};
+
+/// Of f32 to bf16 the upper half; f16 has an instruction, which rounds nothing here.
+struct NarrowExactly : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &b) const override {
+    if (op.getRoundingmode() != exactNarrowing)
+      return failure();
+    if (!getElementTypeOrSelf(op.getType()).isBF16()) {
+      b.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), op.getIn());
+      return success();
+    }
+    const Location loc = op.getLoc();
+    auto alike = [&](Type element) -> Type {
+      auto vector = dyn_cast<VectorType>(op.getType());
+      return vector ? Type(vector.clone(element)) : element;
+    };
+    const Type i32 = alike(b.getI32Type());
+    Value bits = arith::BitcastOp::create(b, loc, i32, op.getIn());
+    Value sixteen = arith::ConstantOp::create(b, loc, b.getIntegerAttr(b.getI32Type(), 16));
+    if (isa<VectorType>(i32))
+      sixteen = vector::BroadcastOp::create(b, loc, i32, sixteen);
+    Value upper = arith::TruncIOp::create(b, loc, alike(b.getI16Type()),
+                                          arith::ShRUIOp::create(b, loc, bits, sixteen));
+    b.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), upper);
+    return success();
+  }
+};
 } // namespace
 
 /// Selects bf16 by its bits: widened to f32 and rounded again it would call a library.
@@ -97,9 +138,9 @@ static void selectBits(arith::SelectOp op) {
   op.erase();
 }
 
-/// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and bf16's rounding to integer
-/// ops: processors without these types would call library functions.
-static LogicalResult expandSmallFloats(ModuleOp module) {
+/// Rewrites arithmetic on bf16 and f16 to f32 between conversions, and where the processor does not
+/// round to bf16 that to integer ops, which would call library functions.
+static LogicalResult expandSmallFloats(ModuleOp module, bool roundsToBF16) {
   bool found = module
                    .walk([](Operation *op) {
                      return llvm::any_of(op->getResultTypes(),
@@ -128,9 +169,28 @@ static LogicalResult expandSmallFloats(ModuleOp module) {
   if (failed(applyPartialConversion(module, target, std::move(emulate))))
     return failure();
   RewritePatternSet expand(context);
-  arith::populateExpandBFloat16Patterns(expand);
+  if (!roundsToBF16)
+    arith::populateExpandBFloat16Patterns(expand);
   expand.add<NarrowDouble>(context, /*benefit=*/2);
+  expand.add<NarrowExactly>(context, /*benefit=*/3);
+  expand.add<FoldExactNarrowing>(context, /*benefit=*/4);
   return applyPatternsGreedily(module, std::move(expand));
+}
+
+/// max(x, 0) as select(0 > x, 0, x): one instruction for three where the processor's maximum is its
+/// second operand if one is NaN.
+static void takeMaximaOfZero(ModuleOp module) {
+  module.walk([](arith::MaximumFOp op) {
+    Value zero = op.getRhs();
+    if (!matchPattern(zero, m_AnyZeroFloat()))
+      return;
+    OpBuilder b(op);
+    Value isAbove =
+        arith::CmpFOp::create(b, op.getLoc(), arith::CmpFPredicate::OGT, zero, op.getLhs());
+    op.replaceAllUsesWith(
+        arith::SelectOp::create(b, op.getLoc(), isAbove, zero, op.getLhs()).getResult());
+    op.erase();
+  });
 }
 
 /// Leaves one of each constant, where its function begins. Generators make one wherever they need a
@@ -152,16 +212,19 @@ static void shareConstants(LLVM::LLVMFuncOp function) {
 }
 
 struct Lowering::Patterns {
-  explicit Patterns(MLIRContext &context);
+  explicit Patterns(MLIRContext &context, const CpuTarget &target);
 
+  const bool roundsToBF16, maximumIsSecond;
   LLVMTypeConverter converter;
   ConversionTarget noLoops;
   LLVMConversionTarget onlyLLVM;
   FrozenRewritePatternSet toBranches, toLLVM;
 };
 
-Lowering::Patterns::Patterns(MLIRContext &context)
-    : converter(&context), noLoops(context), onlyLLVM(context) {
+Lowering::Patterns::Patterns(MLIRContext &context, const CpuTarget &target)
+    : roundsToBF16(target.roundsToBF16 && !target.isStrict()),
+      maximumIsSecond(target.maximumIsSecond), converter(&context), noLoops(context),
+      onlyLLVM(context) {
   RewritePatternSet control(&context), rest(&context);
   populateSCFToControlFlowConversionPatterns(control);
   noLoops.addIllegalDialect<scf::SCFDialect>();
@@ -176,14 +239,17 @@ Lowering::Patterns::Patterns(MLIRContext &context)
   toLLVM = std::move(rest);
 }
 
-Lowering::Lowering(MLIRContext &context) : patterns(std::make_unique<Patterns>(context)) {}
+Lowering::Lowering(MLIRContext &context, const CpuTarget &target)
+    : patterns(std::make_unique<Patterns>(context, target)) {}
 Lowering::Lowering(Lowering &&) = default;
 Lowering::~Lowering() = default;
 
 LogicalResult Lowering::run(ModuleOp module) const {
-  if (failed(expandSmallFloats(module)))
+  if (failed(expandSmallFloats(module, patterns->roundsToBF16)))
     return failure();
   expandMath(module);
+  if (patterns->maximumIsSecond)
+    takeMaximaOfZero(module);
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     shareConstants(function);
   if (failed(applyPartialConversion(module, patterns->noLoops, patterns->toBranches)))

@@ -25,7 +25,7 @@ void expandMath(mlir::ModuleOp module);
 /// as long to make as a small module takes to lower.
 class Lowering {
 public:
-  explicit Lowering(mlir::MLIRContext &context);
+  Lowering(mlir::MLIRContext &context, const CpuTarget &target);
   Lowering(Lowering &&);
   ~Lowering();
 

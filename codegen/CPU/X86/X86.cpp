@@ -69,6 +69,8 @@ public:
     target.vectorBytes = wide ? 64 : 32;
     target.vectorRegisters = wide ? 32 : 16;
     target.masksLanes = wide;
+    target.roundsToBF16 = target.required & DLC_CPU_AVX512_BF16;
+    target.maximumIsSecond = true;
   }
 };
 } // namespace

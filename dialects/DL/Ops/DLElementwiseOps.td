@@ -5,12 +5,13 @@
 include "dialects/DL/DLOpBase.td"
 
 /// `flops`: of one element, see ElementwiseOp. `whereZero`: of each operand, what the result is
-/// where the operand is 0; of those left out that is unknown.
+/// where the operand is 0; of those left out that is unknown. `exact`: see ElementwiseOp.
 class DL_Elementwise<string mnemonic, int flops, list<Trait> traits = []>
     : DL_Op<mnemonic, !listconcat(traits, [Pure, SameOperandsAndResultShape,
                                            DeclareOpInterfaceMethods<DL_ElementwiseOpInterface>])> {
   code methods = "";
   list<string> whereZero = [];
+  bit exact = 0;
   let extraClassDefinition = [{
     ::dlc::dl::WhereZero $cppClass::getWhereZero(unsigned operand) {
       using enum ::dlc::dl::WhereZero;
@@ -18,7 +19,8 @@ class DL_Elementwise<string mnemonic, int flops, list<Trait> traits = []>
       !interleave(whereZero, ", ") # [{};
       return operand < known.size() ? known[operand] : Unknown;
     }
-    uint64_t $cppClass::getElementFlops() { return }] # !cast<string>(flops) # ";}" # methods;
+    uint64_t $cppClass::getElementFlops() { return }] # !cast<string>(flops) # [{;}
+    bool $cppClass::isExact() { return }] # !cast<string>(exact) # ";}" # methods;
 }
 
 /// One operand x, one result y. `scalar` computes an element y of x, `gradient` the tensor dx from
@@ -54,6 +56,7 @@ class DL_Unary<string mnemonic, string formula, string scalar, string gradient,
 }
 
 def DL_ReluOp : DL_Unary<"relu", "max(x, 0)", "maximum(x, 0)", "select(y > 0, dy, 0)"> {
+  let exact = 1;
   let whereZero = ["Zero"];
 }
 def DL_SigmoidOp
@@ -67,6 +70,7 @@ def DL_SqrtOp : DL_Unary<"sqrt", "square root of x", "sqrt(x)", "dy / (y * 2)"> 
   let whereZero = ["Zero"];
 }
 def DL_NegateOp : DL_Unary<"negate", "-x", "-x", "-dy", DL_NumberTensor> {
+  let exact = 1;
   let whereZero = ["Zero"];
 }
 def DL_SoftsignOp : DL_Unary<"softsign", "x / (1 + |x|)", "x / (1 + abs(x))",
@@ -87,10 +91,12 @@ def DL_ErfOp : DL_Unary<"erf", "2 / sqrt(pi) times the integral of exp(-t^2) fro
 }
 def DL_FloorOp : DL_Unary<"floor", "the largest whole number not above x", "floor(x)",
                          "noGradient(tensors)"> {
+  let exact = 1;
   let whereZero = ["Zero"];
   let description = "`%y = dl.floor %x : tensor<4x3xf32>`. Not differentiable (no gradient flows).";
 }
 def DL_AbsOp : DL_Unary<"abs", "|x|", "abs(x)", "timesSign(x, dy)", DL_NumberTensor> {
+  let exact = 1;
   let whereZero = ["Zero"];
 }
 
@@ -159,9 +165,13 @@ def DL_DivideOp : DL_Binary<"divide", "a / b", "a / b", "dc / b", "-(dc * c / b)
   let hasFolder = 1;
 }
 def DL_MaximumOp : DL_Binary<"maximum", "max(a, b)", "maximum(a, b)", "toWinner(a > b, a, b, dc)",
-                             "toWinner(b > a, b, a, dc)", [Commutative]>;
+                             "toWinner(b > a, b, a, dc)", [Commutative]> {
+  let exact = 1;
+}
 def DL_MinimumOp : DL_Binary<"minimum", "min(a, b)", "minimum(a, b)", "toWinner(a < b, a, b, dc)",
-                             "toWinner(b < a, b, a, dc)", [Commutative]>;
+                             "toWinner(b < a, b, a, dc)", [Commutative]> {
+  let exact = 1;
+}
 
 // As C's pow: a below 0 to a whole power is a number, to another NaN; 0 to the power 0 is 1.
 def DL_PowerOp : DL_Binary<"power", "a to the power b", "power(a, b)", "dc * (b * power(a, b - 1))",
@@ -198,6 +208,7 @@ def DL_SelectOp
                                 "::llvm::cast<::mlir::RankedTensorType>($_self)"
                                 ".clone(::mlir::IntegerType::get($_self.getContext(), 1))">],
                 "scalars(*this, builder, loc).select(operands[0], operands[1], operands[2])"> {
+  let exact = 1;
   let summary = "condition ? a : b";
   let description = "`%c = dl.select %m, %a, %b : tensor<4xf32>`. "
                     "Gradient: dc where the operand was chosen, else 0.";

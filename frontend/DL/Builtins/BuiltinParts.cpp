@@ -188,8 +188,7 @@ static Value buildPad(Call &call) {
   if (!readSides(call, x, before, shape))
     return Poison{};
   const Value &value = call.value("value");
-  bool fits = value.isInteger() ? fitsInto(value.integer(), x.dtype()) : isFloat(x.dtype());
-  if (!fits)
+  if (!fitsInto(value, x.dtype()))
     return call.fail("value", describe(value) + " is no element of " + describe(x.type()));
   dl::TensorBuilder b = at(call);
   return call.make(dl::formulas::padWith(b, x.value, shape, before, value.number()), x.batch, {&x});

@@ -352,9 +352,7 @@ static Value buildTensor(Call &call) {
   mlir::Builder builder(&call.evaluator.program.context);
   llvm::SmallVector<mlir::Attribute> elements;
   for (const Value &number : numbers) {
-    bool fits = number.isInteger() ? fitsInto(number.integer(), dtype)
-                                   : isFloat(dtype) && number.isNumber();
-    if (!fits)
+    if (!fitsInto(number, dtype))
       return call.fail(
           "numbers", "an element of " + spelling(dtype) + " cannot be " + describe(number),
           number.isSequence() ? "numbers stand in one sequence: shape=(2, 2) lays them" : "");

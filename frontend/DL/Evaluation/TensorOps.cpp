@@ -88,7 +88,32 @@ bool Site::checkNotBatch(const Tensor &x, llvm::ArrayRef<int64_t> axes, SourceRa
 
 // ------------------------------------------------------------------------------------ broadcasting
 
-bool fitsInto(int64_t number, DType dtype) {
+static const llvm::fltSemantics &semanticsOf(DType dtype) {
+  switch (dtype) {
+  case DType::BF16:
+    return llvm::APFloat::BFloat();
+  case DType::F16:
+    return llvm::APFloat::IEEEhalf();
+  case DType::F32:
+    return llvm::APFloat::IEEEsingle();
+  default:
+    return llvm::APFloat::IEEEdouble();
+  }
+}
+
+bool fitsInto(const Value &value, DType dtype) {
+  if (!value.isNumber())
+    return false;
+  if (isFloat(dtype)) {
+    llvm::APFloat number(value.number());
+    bool losesInfo;
+    const bool isFinite = number.isFinite();
+    number.convert(semanticsOf(dtype), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return number.isFinite() == isFinite;
+  }
+  if (!value.isInteger())
+    return false;
+  const int64_t number = value.integer();
   switch (dtype) {
   case DType::I32:
     return llvm::isInt<32>(number);
@@ -109,8 +134,10 @@ static std::optional<Tensor> numberTensor(Site &site, const Operand &number, con
         .hint("cast the tensor with f32(...)");
     return std::nullopt;
   }
-  if (number.value.isInteger() && !fitsInto(number.value.integer(), other.dtype())) {
-    site.error(describe(number.value) + " does not fit in " + spelling(other.dtype()));
+  if (!fitsInto(number.value, other.dtype())) {
+    auto error = site.error(describe(number.value) + " does not fit in " + spelling(other.dtype()));
+    if (other.dtype() == DType::F16)
+      error.hint("f16 ends at 65504: compute with f32(...)");
     return std::nullopt;
   }
   auto type = mlir::RankedTensorType::get({}, other.type().getElementType());

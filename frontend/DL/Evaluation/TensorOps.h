@@ -73,8 +73,9 @@ Value applyReduceAll(Site &site, Reduction kind, const Tensor &x);
 /// The element counts must agree.
 Value applyReshape(Site &site, const Tensor &x, llvm::ArrayRef<int64_t> shape);
 
-/// Can a tensor of the dtype hold the integer exactly, as far as its range goes?
-bool fitsInto(int64_t number, DType dtype);
+/// Whether a number can be an element of the dtype, as far as its range goes: a finite one is not
+/// infinite there. Nothing but numbers can.
+bool fitsInto(const Value &number, DType dtype);
 /// Product of sizes; nothing on overflow.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 /// The same shape and dtype, another op: relu, exp.

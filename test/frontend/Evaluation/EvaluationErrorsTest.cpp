@@ -177,6 +177,16 @@ R"dl(test.dl:2:14: error: the float 0.5 stands beside the integer tensor i32[4, 
   y = i32(x) * 0.5
              ^ cast the tensor with f32(...)
 )dl", {}},
+{"FloatBeyondF16", "y = select(x > 0, f16(x), -1e9)",
+R"dl(test.dl:2:7: error: the float -1e+09 does not fit in f16
+  y = select(x > 0, f16(x), -1e9)
+      ^~~~~~ f16 ends at 65504: compute with f32(...)
+)dl", {}},
+{"FloatBeyondF32", "y = x * 1e39",
+R"dl(test.dl:2:9: error: the float 1e+39 does not fit in f32
+  y = x * 1e39
+        ^
+)dl", {}},
 {"DivideIntegers", "y = i32(x) / 2",
 R"dl(test.dl:2:14: error: '/' does not work on i32[4, 3, 8, 8]
   y = i32(x) / 2

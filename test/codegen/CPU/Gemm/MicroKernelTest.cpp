@@ -40,7 +40,7 @@ static std::string assemblyOf(const MicroKernel &kernel, const CpuTarget &target
   auto module =
       mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
   kernel.emit(*module, target, {stored, accumulatorType(stored)}, tile);
-  EXPECT_TRUE(mlir::succeeded(Lowering(context).run(*module)));
+  EXPECT_TRUE(mlir::succeeded(Lowering(context, target).run(*module)));
   return llvm::cantFail(
       llvm::cantFail(CodeWriter::create(target)).write(*module, Output::Assembly));
 }
