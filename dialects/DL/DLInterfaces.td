@@ -20,7 +20,7 @@ def DL_ElementwiseOpInterface : OpInterface<"ElementwiseOp"> {
       Additions, multiplications and functions of one element, as reports count them. An op with
       none, which only chooses or converts, does not appear in the name of a kernel.
     }], "uint64_t", "getElementFlops">,
-    InterfaceMethod<"Whether what it computes of numbers of a type is always one that the type holds.",
+    InterfaceMethod<"Whether the result of numbers of a type is always one that the type holds.",
     "bool", "isExact">,
     InterfaceMethod<"What the result is where operand `operand` is 0 and the result is finite.",
     "::dlc::dl::WhereZero", "getWhereZero", (ins "unsigned":$operand)>
