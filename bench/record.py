@@ -2,7 +2,8 @@
 """Runs a benchmark that prints JSON lines and keeps what it printed, with the machine and the versions, in bench/results.
 
 usage: record.py [--out FOLDER] NAME COMMAND...      for example: record.py kernels build/release/bin/bench-kernels --json
-Writes FOLDER/DATE-NAME.json, FOLDER being bench/results: date, command, host, versions, and `figures`, the JSON lines as they were printed.
+Writes FOLDER/DATE-NAME.json, FOLDER being bench/results: date, command, host, versions, and `figures`, the JSON lines as they were printed. A
+command that ends with an error leaves those it has printed, beside its `status`, and record.py ends with it, too.
 """
 import argparse
 import datetime
@@ -48,8 +49,6 @@ def main():
         parser.error("no command")
     load = os.getloadavg()[0]  # of others, before the command makes its own
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if out.returncode != 0:
-        sys.exit(f"record: {command[0]} ended with status {out.returncode}; nothing was written")
     today = datetime.date.today().isoformat()
     record = {
         "date": today,
@@ -59,11 +58,18 @@ def main():
                      "clang": first_line("clang-22", "--version"), "onednn": first_line("dpkg-query", "-Wf", "${Version}", "libdnnl-dev")},
         "figures": [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")],
     }
+    failed = f"record: {command[0]} ended with status {out.returncode}"
+    if out.returncode != 0:
+        record["status"] = out.returncode
+        if not record["figures"]:
+            sys.exit(failed + "; nothing was written")
     os.makedirs(arguments.out, exist_ok=True)
     path = os.path.join(arguments.out, f"{today}-{arguments.name}.json")
     with open(path, "w") as file:
         file.write(json.dumps(record, indent=1) + "\n")
     print(f"{len(record['figures'])} figures in {os.path.relpath(path)}")
+    if out.returncode != 0:
+        sys.exit(failed)
 
 
 if __name__ == "__main__":
