@@ -3,7 +3,7 @@
 usage: growth.py SECONDS SIZE COMMAND...      SIZE in the command is replaced by the size, then by twice as much
        growth.py memory TIMES SIZE COMMAND... fails where twice the size takes more than so many times the memory
 
-Counted is the processors' time, of the fastest of up to three runs. What grows in proportion takes twice
+Counted is the processors' time, of the fastest of up to seven runs. What grows in proportion takes twice
 the time or less, what grows with the square four times. The limit is for the larger problem.
 Memory needs no clock.
 """
@@ -24,7 +24,7 @@ def run(command, size):
 
 def check_time(limit, size, command):
     small = large = float("inf")
-    for _ in range(3):
+    for _ in range(7):
         small = min(small, run(command, size)[0])
         large = min(large, run(command, 2 * size)[0])
         print(f"{size}: {small:.2f} s, {2 * size}: {large:.2f} s, {large / small:.2f} times as long, of 3; limit {limit:g} s")
