@@ -334,10 +334,14 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
 
 /// No library computes here: a kernel is all our own. `generator`: empty for the first of all.
 static std::shared_ptr<const codegen::Target> targetOf(StringRef name, StringRef generator) {
-  if (name == "amx")
+  const bool tiles = name == "amx";
+  if (tiles)
     name = "sapphirerapids";
   std::shared_ptr<codegen::Target> target =
       llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
+  // Where this machine has no such instruction, LLVM would call a library.
+  if (tiles)
+    std::static_pointer_cast<CpuTarget>(target)->roundsToBF16 = false;
   target->settings.products = Provider::Own;
   target->settings.convolutions = generator.empty() ? Provider::Own : Provider::Faster;
   return target;

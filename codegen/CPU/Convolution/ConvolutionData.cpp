@@ -85,6 +85,8 @@ private:
   TileRange colsOf(const Task &task, const Tile &tile);
   Value sourceOf(const Task &task, const Tile &tile);
   Value laterOf(const Task &task, Tile tile);
+  Value numberOf(const Tile &tile);
+  Value laterPanel(const Task &task, const ChannelBlock &channels, const Tile &tile);
   void prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile);
   void multiply(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot);
   void runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc);
@@ -358,6 +360,12 @@ Value DataPhase::laterOf(const Task &task, Tile tile) {
   return sourceOf(task, tile);
 }
 
+/// Which it is of the task's tiles that a panel is multiplied with.
+Value DataPhase::numberOf(const Tile &tile) {
+  Value number = e.add(e.mul(tile.row, geometry.columnPhases()), tile.column);
+  return e.add(e.mul(number, schedule.bandCols), tile.col);
+}
+
 /// Of the panel that the task packs behind the tile's: all of it arrives while the tiles before it
 /// are multiplied.
 void DataPhase::prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile) {
@@ -366,9 +374,15 @@ void DataPhase::prefetchNext(const Task &task, const ChannelBlock &channels, con
                     e.select(isLast, task.panel, next),
                     e.select(isLast, e.add(channels.first, schedule.channelBlock), channels.first),
                     {}};
-  Value place = e.add(e.mul(tile.row, geometry.columnPhases()), tile.column);
-  prefetch(piece, e.add(e.mul(place, schedule.bandCols), tile.col),
-           schedule.bandRows * schedule.bandCols * geometry.columnPhases());
+  prefetch(piece, numberOf(tile), plan.panelTiles());
+}
+
+/// A tile's part of the next panel.
+Value DataPhase::laterPanel(const Task &task, const ChannelBlock &channels, const Tile &tile) {
+  Value next =
+      packedAt(channels.panels, tile.phase, task.group, e.add(tile.panel, 1), channels.first);
+  Value groups = e.div(e.mul(channels.count, field(tile.phase, Taps)), schedule.kernel->group());
+  return e.at(next, e.mul(e.mul(numberOf(tile), groups), plan.panelLines() * e.element.line()));
 }
 
 void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const Tile &tile,
@@ -379,10 +393,12 @@ void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const T
   Value panel = packedAt(channels.panels, tile.phase, task.group, tile.panel, channels.first);
   SmallVector<Value> arguments{sourceOf(task, tile),        panel, offsets,
                                e.mul(channels.count, taps), slot,  channels.continues};
-  if (plan.inGroups())
+  if (schedule.kernel->inGroups())
     arguments.push_back(taps);
-  if (plan.laterLines() > 0)
+  if (plan.sourceLines() > 0)
     arguments.push_back(laterOf(task, tile));
+  if (plan.panelLines() > 0)
+    arguments.push_back(laterPanel(task, channels, tile));
   LLVM::CallOp::create(e.b, e.loc, micro, arguments);
 }
 
@@ -605,8 +621,8 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
     micro.rowOffsets.push_back(plan.rowOffset(m));
   micro.stepA = plan.copiesTiles() ? plan.boxSize() : 0;
   micro.vectors = plan.schedule.vectors;
-  micro.laterLines = plan.laterLines();
-  micro.laterOffsets = plan.laterLines() > 0;
+  micro.laterOffsets = plan.sourceLines() > 0;
+  micro.laterLines = micro.laterOffsets ? plan.sourceLines() : plan.panelLines();
   LLVM::LLVMFuncOp function = plan.schedule.kernel->emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {

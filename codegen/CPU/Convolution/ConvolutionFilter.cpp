@@ -304,7 +304,7 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
     Operands operands = schedule.inPlace ? inPlace(task, band) : copied(task, band), next;
     if (schedule.inPlace)
       next = inPlace(task, bandAt(e.minimum(e.add(number, 1), e.add(end, -1))));
-    Value cols = schedule.kernel->group() > 1 ? e.constant(schedule.bandCols) : band.cols;
+    Value cols = schedule.kernel->inGroups() ? e.constant(schedule.bandCols) : band.cols;
     runTiles(task, operands, next, sums, micro, e.mul(band.rows, cols), e.less(first, number));
   });
   schedule.kernel->end(e);
@@ -392,7 +392,7 @@ void FilterPhase::packGradient(const Task &task, const Band &band) {
       if (problem.yBlock > 1) {
         e.loop(e.constant(0), band.cols, 1,
                [&](Value col) { packPixel(task, band, panel, row, col, base); });
-        if (schedule.kernel->group() > 1)
+        if (schedule.kernel->inGroups())
           clearPixels(band, row, base);
         return;
       }
@@ -509,7 +509,7 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
       SmallVector<Value> arguments{
           rows, columns, offsets, steps, e.at(acc, e.mul(tile, plan.slotElements())), accumulate};
       Value call = e.add(e.mul(number, tiles), tile);
-      if (schedule.kernel->group() > 1)
+      if (schedule.kernel->inGroups())
         arguments.push_back(e.constant(1));
       if (schedule.inPlace)
         arguments.push_back(laterOf(task, next, call, rows));

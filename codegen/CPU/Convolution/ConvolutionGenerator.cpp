@@ -398,7 +398,7 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
       if (kernel->step() > p.batch)
         continue;
       // A group's pixels follow each other in a row, in whose turns only blocks are copied.
-      if (kernel->group() > 1 && p.stride[2] > 1 && p.xBlock == 1)
+      if (kernel->inGroups() && p.stride[2] > 1 && p.xBlock == 1)
         continue;
       // Of several images a place is put together.
       const bool storesGradient =

@@ -49,7 +49,7 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
 /// Of a panel that passes over the tiles of a task. A copy of the source's block needs room beside
 /// it.
 static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
-  if (s.kernel->group() > 1) // whose sums on their way cost more
+  if (s.kernel->inGroups()) // whose sums on their way cost more
     return m.l2Bytes / 4;
   return std::max<int64_t>(1, s.inPlace ? m.l1Bytes : m.l1Bytes / 2);
 }

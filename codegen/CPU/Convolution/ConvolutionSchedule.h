@@ -64,7 +64,7 @@ struct FilterSchedule {
   int64_t images(const ConvolutionProblem &problem) const { return kernel->steps(problem.batch); }
   bool readsGradient() const { return inPlace || gradientInPlace; } ///< where it lies
   /// Whether x's copy has rows of pixels, however x lies: a group's steps follow each other.
-  bool transposes() const { return kernel->group() > 1; }
+  bool transposes() const { return kernel->inGroups(); }
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
     f("convolution filter tile ", s.boxChannels);

@@ -50,14 +50,14 @@ void DataPlan::appendPhase(int64_t phase) {
                           tw.kernel);
   });
   for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
-    int64_t line = channel % geometry.sourceBlock * taps * laterLines();
+    int64_t line = channel % geometry.sourceBlock * taps * sourceLines();
     forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
       const int64_t number = channel / geometry.sourceBlock;
       const int64_t place =
           slice * block.plane() + (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
       const int64_t pixel = number * blockStep() + place * pixelStep();
       offsetTable.push_back(pixel + channel % geometry.sourceBlock);
-      for (int64_t i = 0; i < laterLines(); ++i, ++line)
+      for (int64_t i = 0; i < sourceLines(); ++i, ++line)
         offsetTable.push_back(pixel + rowOffset(std::min(line, boxSize() - 1)));
     });
   }

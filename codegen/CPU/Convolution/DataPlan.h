@@ -35,7 +35,7 @@ struct DataPlan {
   DataBlock block;
   int64_t lanes, width, panels, packedElements = 0;
   /// A phase a row; offsets of (channel, tap) in the source block, behind each those of
-  /// laterLines; (d, r, s) of each tap; depth offsets.
+  /// sourceLines; (d, r, s) of each tap; depth offsets.
   llvm::SmallVector<int64_t> phaseTable, offsetTable, filterTable, sliceTable;
 
   /// Whether the source block lies tile by tile.
@@ -55,10 +55,21 @@ struct DataPlan {
   }
   /// Lines of the next tile that each step asks for, in place: so all of a block of channels have
   /// arrived when its first is due.
-  int64_t laterLines() const {
-    return schedule.inPlace && !inGroups() ? ceilDiv(boxSize(), geometry.sourceBlock) : 0;
+  int64_t sourceLines() const {
+    return schedule.inPlace && !schedule.kernel->inGroups()
+               ? ceilDiv(boxSize(), geometry.sourceBlock)
+               : 0;
   }
-  bool inGroups() const { return schedule.kernel->group() > 1; }
+  /// Lines of the next panel that each group of steps asks for, where tiles are too few to wait for
+  /// them themselves: all tiles of a task bring it.
+  int64_t panelLines() const {
+    const bool brings = schedule.kernel->inGroups() && !schedule.packsInTask;
+    return brings && panelTiles() <= width ? ceilDiv(width, panelTiles()) : 0;
+  }
+  /// Of a task, that a panel is multiplied with.
+  int64_t panelTiles() const {
+    return schedule.bandRows * schedule.bandCols * geometry.columnPhases();
+  }
   int64_t slotElements() const { return boxSize() * width; }
   int64_t firstCol() const { return geometry.offsetRange(2).first; } ///< of the taps' distances
   int64_t blocks() const { return ceilDiv(geometry.sourceChannels, schedule.channelBlock); }

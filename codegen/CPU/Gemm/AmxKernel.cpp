@@ -119,12 +119,14 @@ void TileBuilder::multiply(Value a, Value b, Value distanceB) {
 LLVM::LLVMFuncOp AmxKernel::emit(ModuleOp module, const CpuTarget &target, Element element,
                                  const MicroTile &tile, StringRef name) const {
   assert(tile.rows() % side == 0 && tile.columnOffsets.empty() && tile.imaginary == 0 &&
-         tile.laterLines == 0);
+         !tile.laterOffsets);
   OpBuilder b(module.getContext());
   PackEmitter e(b, module.getLoc(), module, target, element);
   Type p = e.pointerType(), i64 = b.getI64Type();
-  auto function = createFunction(b, e.loc, module, target, name,
-                                 {p, p, p, i64, p, b.getI1Type(), i64}, /*exported=*/false);
+  SmallVector<Type> types = {p, p, p, i64, p, b.getI1Type(), i64};
+  if (tile.laterLines)
+    types.push_back(p);
+  auto function = createFunction(b, e.loc, module, target, name, types, /*exported=*/false);
   Value a = function.getArgument(0), panel = function.getArgument(1),
         offsets = function.getArgument(2), steps = function.getArgument(3),
         acc = function.getArgument(4), accumulate = function.getArgument(5),
@@ -144,6 +146,11 @@ LLVM::LLVMFuncOp AmxKernel::emit(ModuleOp module, const CpuTarget &target, Eleme
   e.loop(e.constant(0), arith::DivUIOp::create(b, e.loc, steps, block), 1, [&](Value number) {
     e.loop(e.constant(0), apart, 1, [&](Value first) {
       Value step = e.add(e.mul(number, block), first);
+      for (int64_t line = 0; line < tile.laterLines; ++line) {
+        Value group = e.add(e.mul(number, apart), first);
+        Value place = e.mul(e.add(e.mul(group, tile.laterLines), line), e.element.line());
+        e.prefetch(e.at(function.getArgument(7), place), /*forWriting=*/false, /*locality=*/2);
+      }
       Value row = e.at(a, tile.stepA ? e.mul(step, tile.stepA) : e.entry(offsets, step));
       builder.multiply(row, e.at(panel, e.mul(step, width)), e.mul(apart, width));
     });

@@ -241,7 +241,7 @@ void GemmPhase::packGroups(const Block &block, Value target) {
 }
 
 void GemmPhase::packA(const Block &block, Value target) {
-  if (problem.inGroups())
+  if (problem.kernel->inGroups())
     return packGroups(block, target);
   packBlock(a, {problem.kernel->formatA(problem.element), problem.k}, /*along=*/1,
             problem.rowsContiguousA, {block.outer, e.constant(0), block.k}, block.tile,
@@ -327,7 +327,7 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     if (finishes)
       e.when(last, [&] { prefetchTile(task.batch, tile, panel); });
     SmallVector<Value> arguments{rows, columns, noOffsets, steps, acc, accumulate};
-    if (problem.inGroups())
+    if (problem.kernel->inGroups())
       arguments.push_back(e.constant(1));
     LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     if (finishes)
@@ -451,7 +451,7 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   GemmLayout layout(problem, schedule, problem.element.lanes(target));
   MicroTile micro;
   for (int64_t row = 0; row < schedule.rows; ++row)
-    micro.rowOffsets.push_back(problem.inGroups() ? row * layout.lanes : row);
+    micro.rowOffsets.push_back(problem.kernel->inGroups() ? row * layout.lanes : row);
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
   LLVM::LLVMFuncOp function = problem.kernel->emit(module, target, problem.element, micro);

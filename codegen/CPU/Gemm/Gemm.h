@@ -34,7 +34,9 @@ struct GemmProblem {
   enum class Operand { None, A, B };
 
   Element element;
-  const MicroKernel *kernel = &fmaKernel(); ///< that it runs on
+  /// What it runs on. Of one that takes groups (MicroKernel.h) a packed tile of a is the groups of
+  /// its steps, each of which holds the rows one behind the other.
+  const MicroKernel *kernel = &fmaKernel();
   int64_t batch = 1, m = 1, n = 1, k = 1, terms = 1;
   /// Whether a's neighbours in memory lie along m, b's along n.
   bool rowsContiguousA = false, columnsContiguousB = true;
@@ -64,9 +66,6 @@ struct GemmProblem {
   int64_t steps() const { return kernel->steps(k); }
   int64_t sumLength() const { return terms * steps(); }
   int64_t blocks(int64_t depth) const { return terms * ceilDiv(steps(), depth); }
-  /// Whether the micro-kernel takes groups (MicroKernel.h): then a packed tile is the groups of its
-  /// steps, each of which holds the rows one behind the other.
-  bool inGroups() const { return kernel->group() > 1; }
 };
 
 /// Behind the other words of a schedule.

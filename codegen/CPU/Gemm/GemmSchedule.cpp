@@ -41,7 +41,7 @@ static int64_t blockDepth(const GemmProblem &p, const MachineModel &m, int64_t v
   if (p.m == 1 || p.finish)
     return roundUp(p.steps(), m.lanes);
   // Tiles are multiplied faster than a panel comes from L2.
-  const int64_t bytes = p.inGroups() ? m.l1Bytes * 2 / 3 : m.l1Bytes * 3 / 2;
+  const int64_t bytes = p.kernel->inGroups() ? m.l1Bytes * 2 / 3 : m.l1Bytes * 3 / 2;
   int64_t longest = std::max(m.lanes, bytes / (m.elementBytes * vectors * m.lanes));
   return roundUp(ceilDiv(p.steps(), ceilDiv(p.steps(), longest)), m.lanes);
 }
@@ -89,7 +89,7 @@ static double placeCycles(const GemmProblem &p, Operand operand, int64_t lanes) 
   const bool contiguous = isA ? p.rowsContiguousA : p.columnsContiguousB;
   const double operationsPerCycle = 2 * double(lanes);
   // Rows of steps are copied, and lanes of rows are transposed on the way.
-  if (isA && p.inGroups())
+  if (isA && p.kernel->inGroups())
     return (contiguous ? 0.7 : 0.15) + 2 * p.weightA / operationsPerCycle;
   return (contiguous ? 0.25 : 0.7) * double(p.element.bytes()) / 4 +
          double(p.kernel->step()) * (isA ? p.weightA : p.weightB) / operationsPerCycle;

@@ -42,7 +42,8 @@ struct MicroTile {
   int64_t stepA = 0;
   /// From A's real to its imaginary parts; 0: numbers are real.
   int64_t imaginary = 0;
-  /// Cache lines that each step asks for, of what later calls read: of an argument more.
+  /// Cache lines that each step, or group of steps, asks for, of what later calls read: of an
+  /// argument more.
   int64_t laterLines = 0;
   /// They do not stand one behind the other, but where entries in the table of offsets say, which
   /// follow each step's.
@@ -73,6 +74,7 @@ public:
 
   /// Rows and steps that an instruction takes; a tile and a call have whole groups of both.
   virtual int64_t group() const { return 1; }
+  bool inGroups() const { return group() > 1; }
 
   /// The most rows of `vectors` vectors that registers hold; 0: none of so many vectors.
   virtual int64_t mostRows(const MachineModel &machine, int64_t vectors) const = 0;
@@ -82,7 +84,7 @@ public:
   /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
   /// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
   /// module with several gives each a name. Accumulators are computed elements. Of a kernel of
-  /// groups there is one more argument behind `accumulate`, `apart`, an i64.
+  /// groups there is one more argument behind `accumulate`, `apart`, an i64. No laterOffsets there.
   virtual mlir::LLVM::LLVMFuncOp emit(mlir::ModuleOp module, const CpuTarget &target,
                                       Element element, const MicroTile &tile,
                                       llvm::StringRef name = "micro_kernel") const = 0;
