@@ -40,6 +40,12 @@ using namespace dlc::codegen;
 // To the LLVM dialect
 //===------------------------------------------------------------------------------------------===//
 
+/// A scalar or vector as `type` is, of `element`.
+static Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
 namespace {
 /// f64 to bf16 or f16 in one rounding, by way of f32: where that step is inexact it goes to the
 /// neighbour with an odd last bit, which is no tie and no value of the smaller type ("round to
@@ -52,11 +58,8 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
     if (!getElementTypeOrSelf(x).isF64() || !isSmallFloat(getElementTypeOrSelf(op.getType())))
       return failure();
     Location loc = op.getLoc();
-    auto like = [&](Type element) {
-      auto vector = dyn_cast<VectorType>(x.getType());
-      return vector ? Type(vector.clone(element)) : element;
-    };
-    Type f32 = like(b.getF32Type()), i32 = like(b.getI32Type());
+    Type f32 = withElement(x.getType(), b.getF32Type()),
+         i32 = withElement(x.getType(), b.getI32Type());
     CodeEmitter e(b, loc);
     Value near = arith::TruncFOp::create(b, loc, f32, x);
     Value back = arith::ExtFOp::create(b, loc, x.getType(), near);
@@ -77,6 +80,7 @@ struct NarrowDouble : OpRewritePattern<arith::TruncFOp> {
     return success();
   }
 };
+
 /// What was narrowed exactly is what it was.
 struct FoldExactNarrowing : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -103,17 +107,11 @@ struct NarrowExactly : OpRewritePattern<arith::TruncFOp> {
       return success();
     }
     const Location loc = op.getLoc();
-    auto alike = [&](Type element) -> Type {
-      auto vector = dyn_cast<VectorType>(op.getType());
-      return vector ? Type(vector.clone(element)) : element;
-    };
-    const Type i32 = alike(b.getI32Type());
+    const Type i32 = withElement(op.getType(), b.getI32Type()),
+               i16 = withElement(op.getType(), b.getI16Type());
     Value bits = arith::BitcastOp::create(b, loc, i32, op.getIn());
-    Value sixteen = arith::ConstantOp::create(b, loc, b.getIntegerAttr(b.getI32Type(), 16));
-    if (isa<VectorType>(i32))
-      sixteen = vector::BroadcastOp::create(b, loc, i32, sixteen);
-    Value upper = arith::TruncIOp::create(b, loc, alike(b.getI16Type()),
-                                          arith::ShRUIOp::create(b, loc, bits, sixteen));
+    bits = arith::ShRUIOp::create(b, loc, bits, CodeEmitter(b, loc).number(16, i32));
+    Value upper = arith::TruncIOp::create(b, loc, i16, bits);
     b.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), upper);
     return success();
   }
@@ -126,10 +124,7 @@ static void selectBits(arith::SelectOp op) {
     return;
   OpBuilder b(op);
   auto cast = [&](Value value, Type element) -> Value {
-    Type type = element;
-    if (auto vector = dyn_cast<VectorType>(value.getType()))
-      type = vector.clone(element);
-    return arith::BitcastOp::create(b, op.getLoc(), type, value);
+    return arith::BitcastOp::create(b, op.getLoc(), withElement(value.getType(), element), value);
   };
   Value bits = arith::SelectOp::create(b, op.getLoc(), op.getCondition(),
                                        cast(op.getTrueValue(), b.getI16Type()),
