@@ -40,8 +40,8 @@ static Numbers correlation(const Numbers &d, const Numbers &g) {
 // the taps, which is a correlation of the input with the gradient of the outputs.
 TEST(Winograd, MatricesComputeCorrelations) {
   for (int64_t taps : {1, 3, 5})
-    for (int64_t outputs : {1, 2, 4}) {
-      if (taps == 1 && outputs > 1)
+    for (int64_t outputs : {1, 2, 4, 6, 7, 8}) {
+      if ((taps == 1 && outputs > 1) || outputs + taps > 11)
         continue;
       WinogradTransform f(outputs, taps);
       Numbers d = randomNumbers(f.points(), 1), g = randomNumbers(taps, 2),
@@ -212,4 +212,21 @@ TEST(Winograd, ErrorsAreBounded) {
     EXPECT_LE(twoFive, 4e-6) << directions[direction];
     EXPECT_LE(fourFive, 6e-6) << directions[direction];
   }
+}
+
+// In 16 bits there are tiles of up to 8x8 outputs: what they err by does not show beside what the
+// result is rounded by.
+TEST(Winograd, LargeTilesErrLessThanRounding) {
+  const ConvolutionShapes shapes = {{2, 32, 26, 30}, {64, 32, 3, 3}, {2, 64, 26, 30},
+                                    {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  for (const char *element : {"bf16", "f16"})
+    for (const KernelSource &source : convolutionKernels(shapes)) {
+      const KernelSource narrow = inElement(source, element);
+      const double inOrder = errorOf(narrow, "cpu-loops", "");
+      for (const char *tile : {"6x6", "7x7", "8x8"})
+        EXPECT_LE(errorOf(narrow, "cpu-winograd", std::string("winograd tile ") + tile),
+                  1.01 * inOrder)
+            << tile << "\n"
+            << narrow.moduleText();
+    }
 }
