@@ -73,35 +73,75 @@ const WinogradTileTransform::Matrices &WinogradTileTransform::backward(Side side
   return side == Side::Filter ? filterGradient : targetPixels;
 }
 
-void WinogradTileTransform::toPoints(PackEmitter &e, Side side, Value, LoadPixel load,
-                                     StorePoint store) const {
-  const Matrices &matrices = forward(side);
-  emitTransform(
-      e, matrices.left, matrices.right,
-      [&](int64_t i, int64_t j) { return load(e.constant(i), j); },
-      [&](int64_t i, int64_t j, Value value) {
-        store(e.constant(i * matrices.right.rows + j), 0, value);
-      });
+int64_t WinogradTileTransform::bufferVectors() const {
+  // The numbers of 6x6 points stay in registers, or nearly.
+  const int64_t points = source.left.rows * source.right.rows;
+  return points > 36 ? points : 0;
 }
 
-void WinogradTileTransform::toPixels(PackEmitter &e, Side side, Value, LoadPoint load,
+void WinogradTileTransform::toPoints(PackEmitter &e, Side side, Value buffer, LoadPixel load,
+                                     StorePoint store) const {
+  const auto &[left, right] = forward(side);
+  if (bufferVectors() == 0)
+    return emitTransform(
+        e, left, right, [&](int64_t i, int64_t j) { return load(e.constant(i), j); },
+        [&](int64_t i, int64_t j, Value value) {
+          store(e.constant(i * right.rows + j), 0, value);
+        });
+  auto cell = [&](Value i, Value j) {
+    return e.at(buffer, e.mul(e.add(e.mul(i, right.rows), j), e.lanes));
+  };
+  e.loop(left.columns, [&](Value i) {
+    SmallVector<Value> row;
+    for (int64_t j = 0; j < right.columns; ++j)
+      row.push_back(load(i, j));
+    for (auto [j, value] : llvm::enumerate(emitTransform(e, right, row)))
+      e.storeAligned(value, cell(i, e.constant(int64_t(j))));
+  });
+  e.loop(right.rows, [&](Value j) {
+    SmallVector<Value> column;
+    for (int64_t i = 0; i < left.columns; ++i)
+      column.push_back(e.loadAligned(cell(e.constant(i), j)));
+    for (auto [i, value] : llvm::enumerate(emitTransform(e, left, column)))
+      store(e.add(j, int64_t(i) * right.rows), 0, value);
+  });
+}
+
+void WinogradTileTransform::toPixels(PackEmitter &e, Side side, Value buffer, LoadPoint load,
                                      StorePixel store) const {
-  const Matrices &matrices = backward(side);
-  emitTransform(
-      e, matrices.left, matrices.right,
-      [&](int64_t i, int64_t j) { return load(e.constant(i * matrices.right.columns + j), 0); },
-      [&](int64_t i, int64_t j, Value value) { store(e.constant(i), j, value); });
+  const auto &[left, right] = backward(side);
+  if (bufferVectors() == 0)
+    return emitTransform(
+        e, left, right,
+        [&](int64_t i, int64_t j) { return load(e.constant(i * right.columns + j), 0); },
+        [&](int64_t i, int64_t j, Value value) { store(e.constant(i), j, value); });
+  auto cell = [&](Value i, Value j) {
+    return e.at(buffer, e.mul(e.add(e.mul(i, right.columns), j), e.lanes));
+  };
+  e.loop(right.columns, [&](Value j) {
+    SmallVector<Value> column;
+    for (int64_t i = 0; i < left.columns; ++i)
+      column.push_back(load(e.add(j, i * right.columns), 0));
+    for (auto [i, value] : llvm::enumerate(emitTransform(e, left, column)))
+      e.storeAligned(value, cell(e.constant(int64_t(i)), j));
+  });
+  e.loop(left.rows, [&](Value i) {
+    SmallVector<Value> row;
+    for (int64_t j = 0; j < right.columns; ++j)
+      row.push_back(e.loadAligned(cell(i, e.constant(j))));
+    for (auto [j, value] : llvm::enumerate(emitTransform(e, right, row)))
+      store(i, int64_t(j), value);
+  });
 }
 
 /// Operations, loads and stores, of which a cycle takes two.
-static double transformCycles(const TransformMatrix &left, const TransformMatrix &right) {
-  double moved = double(left.columns * right.columns + left.rows * right.rows);
-  return 0.5 * (double(transformOperations(left, right)) + moved);
+double WinogradTileTransform::cyclesOf(const Matrices &matrices) const {
+  const auto &[left, right] = matrices;
+  int64_t moved = left.columns * right.columns + left.rows * right.rows;
+  if (bufferVectors() > 0)
+    moved += 2 * left.columns * right.rows;
+  return 0.5 * double(transformOperations(left, right) + moved);
 }
 
-double WinogradTileTransform::cyclesToPoints(Side side) const {
-  return transformCycles(forward(side).left, forward(side).right);
-}
-double WinogradTileTransform::cyclesToPixels(Side side) const {
-  return transformCycles(backward(side).left, backward(side).right);
-}
+double WinogradTileTransform::cyclesToPoints(Side side) const { return cyclesOf(forward(side)); }
+double WinogradTileTransform::cyclesToPixels(Side side) const { return cyclesOf(backward(side)); }

@@ -25,7 +25,7 @@ public:
                 StorePoint store) const override;
   void toPixels(PackEmitter &e, Side side, mlir::Value buffer, LoadPoint load,
                 StorePixel store) const override;
-  int64_t bufferVectors() const override { return 0; }
+  int64_t bufferVectors() const override;
   double cyclesToPoints(Side side) const override;
   double cyclesToPixels(Side side) const override;
 
@@ -35,6 +35,7 @@ private:
   };
   const Matrices &forward(Side side) const;
   const Matrices &backward(Side side) const;
+  double cyclesOf(const Matrices &matrices) const;
 
   Matrices source, filter, target;       ///< to points
   Matrices filterGradient, targetPixels; ///< and back
