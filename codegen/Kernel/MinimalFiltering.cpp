@@ -38,10 +38,10 @@ static std::vector<double> productOf(ArrayRef<double> points, size_t left) {
 static ArrayRef<double> finitePoints(int64_t count) {
   static const double powers[] = {0, 1, -1, 2, -2, 0.5, -0.5};
   static const double pairs[] = {0.25, -0.25, 0.625, -0.625, 1.125, -1.125, 2, -2};
-  static const double pairsAndZero[] = {0,       0.375,  -0.375,  0.8125, -0.8125,
-                                        1.1875, -1.1875, 2.5,     -2.5};
+  static const double pairsAndZero[] = {0,      0.375,   -0.375, 0.8125, -0.8125,
+                                        1.1875, -1.1875, 2.5,    -2.5};
   assert(count <= 9 && "no more points are known");
-  return count <= 7 ? ArrayRef(powers).take_front(count)
+  return count <= 7   ? ArrayRef(powers).take_front(count)
          : count == 8 ? ArrayRef(pairs)
                       : ArrayRef(pairsAndZero);
 }

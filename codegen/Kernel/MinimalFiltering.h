@@ -7,9 +7,9 @@
 // after Cook and Toom: the product of two polynomials from its values at m + r - 2 points and its
 // leading coefficient, transposed (Winograd, Arithmetic Complexity of Computations, 1980; Lavin and
 // Gray, Fast Algorithms for Convolutional Neural Networks, 2016). In two dimensions each matrix is
-// applied to columns and rows. The points are 0, 1, -1, 2, -2, 1/2, -1/2, small powers; of more than
-// seven, fractions that err less. They are pairs, which share most of their sums. Both targets'
-// generators take matrices and sums from here.
+// applied to columns and rows. The points are 0, 1, -1, 2, -2, 1/2, -1/2, small powers; of more
+// than seven, fractions that err less. They are pairs, which share most of their sums. Both
+// targets' generators take matrices and sums from here.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_KERNEL_MINIMALFILTERING_H

@@ -36,9 +36,7 @@ private:
                                                 const CpuTarget &target) const override {
     if (target.isStrict() || !fourierRefusal(p).empty())
       return {};
-    std::optional<WinogradSchedule> best = chooseFourierSchedule(p, target);
-    return best ? llvm::SmallVector<WinogradSchedule>{*best}
-                : llvm::SmallVector<WinogradSchedule>();
+    return chooseFourierSchedules(p, target);
   }
 };
 } // namespace

@@ -7,6 +7,9 @@
 //      [point][panel][input channel][vectors * lanes] in the workspace;
 //   1  adds the parts in ascending order, transforms the sums back and writes them.
 //
+// Where tasks share the tiles of all blocks, two phases before them transform those of x and of dy
+// into the workspace, and a task of phase 0 has all products of a point.
+//
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
 #include "codegen/CPU/Gemm/MicroKernel.h"
@@ -41,15 +44,20 @@ struct FilterPlan {
   int64_t panelElements() const { return sizes.sourceVectors * sizes.lanes * sizes.width; }
   int64_t sumStride() const { return sizes.targetPanels * panelElements() + lineElements; }
   int64_t partElements() const { return sizes.points * sumStride(); }
+  /// Of the tiles that are shared, of all blocks; of a block, x's stand in front of dy's.
+  int64_t imageElements() const { return sizes.points * imageStride(); }
+  int64_t blockElements() const { return sizes.points * (imageStride() + gradientStride()); }
+  int64_t sharedElements() const {
+    return schedule().sharesTiles ? sizes.blocks * blockElements() : 0;
+  }
+  int64_t gradientVectors() const { return sizes.targetPanels * sizes.channelVectorsOfPanel(); }
   int64_t gatherElements() const {
     return (sizes.lanes + std::max(sizes.sourceRows() * sizes.sourcePitch(),
                                    schedule().tileRows * sizes.targetPitch())) *
            sizes.lanes;
   }
-  int64_t scratchElements() const {
-    return gatherElements() + sizes.bufferElements() +
-           sizes.points * (imageStride() + gradientStride());
-  }
+  int64_t transformElements() const { return gatherElements() + sizes.bufferElements(); }
+  int64_t scratchElements() const { return transformElements() + blockElements(); }
   // Of phase 1: taps, a transform's numbers, and the points of one filter where there are parts.
   int64_t pointElements() const { return sizes.points * sizes.parts * sizes.lanes; }
   int64_t filterScratchElements() const {
@@ -66,6 +74,9 @@ public:
       : WinogradPhase(spec, target, module, name, plan.sizes), plan(plan), problem(plan.problem) {}
 
   void reduce(LLVM::LLVMFuncOp micro);
+  void shareImages();
+  void shareGradients();
+  void reduceShared(LLVM::LLVMFuncOp micro);
   void addParts();
 
 private:
@@ -73,9 +84,17 @@ private:
   struct Task {
     Value part, panel, panelEnd, vector, vectorEnd;
   };
-  void transformImages(const Task &task, Value firstSegment, Value segments);
-  void transformGradients(const Task &task, Value firstSegment, Value segments);
-  void multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  Task wholeTask();
+  void readSources();
+  Value segmentsOfBlock(Value block);
+  /// Sets where a shared block's tiles stand.
+  void shareBlock(Value block);
+  void transformImages(const Task &task, Value block);
+  void transformGradients(const Task &task, Value block);
+  void transformImage(const Task &task, Value vector, Value block);
+  void transformGradient(const Task &task, Value panel, Value inPanel, Value block);
+  void multiply(const Task &task, Value point, LLVM::LLVMFuncOp micro, Value block,
+                Value accumulate);
   /// Adds the parts of one filter's points, the first at `first`, into `sums`.
   void addPoints(Value first, Value sums);
   /// Of the sums of a panel of output channels and a vector of input channels.
@@ -93,15 +112,25 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
                                            const WinogradSchedule &schedule,
                                            const CpuTarget &target) {
   FilterPlan plan(problem, schedule, target.vectorBytes / 4);
+  const WinogradSizes &sizes = plan.sizes;
   Candidate candidate;
   candidate.schedule = textOf(schedule);
   candidate.parameters = numbersOf(schedule);
-  candidate.workspaceBytes = 4 * schedule.splits * plan.partElements();
-  candidate.phases.push_back({uint64_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
-                              uint64_t(4 * plan.scratchElements())});
-  candidate.phases.push_back({uint64_t(plan.sizes.targetPanels * plan.sizes.sourceVectors),
+  candidate.workspaceBytes = 4 * (schedule.splits * plan.partElements() + plan.sharedElements());
+  if (schedule.sharesTiles) {
+    for (int64_t vectors : {sizes.sourceVectors, plan.gradientVectors()})
+      candidate.phases.push_back(
+          {uint64_t(sizes.blocks * vectors), uint64_t(4 * plan.transformElements())});
+    candidate.phases.push_back({uint64_t(sizes.points), 0});
+  } else {
+    candidate.phases.push_back(
+        {uint64_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
+         uint64_t(4 * plan.scratchElements())});
+  }
+  candidate.phases.push_back({uint64_t(sizes.targetPanels * sizes.sourceVectors),
                               uint64_t(4 * plan.filterScratchElements())});
-  candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
+  candidate.phases.back().sideBytes =
+      4 * schedule.splits * plan.partElements() + problem.filterBytes();
   candidate.cost = winogradSeconds(problem, target, schedule);
   return candidate;
 }
@@ -115,14 +144,23 @@ Value FilterPhase::sumPlace(Value panel, Value channelVector) {
 // Phase 0: sums over tiles
 //===------------------------------------------------------------------------------------------===//
 
-void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
+void FilterPhase::readSources() {
   x = source(0, imageOrBlockMap(problem.batch, problem.inChannels, problem.xBlock, problem.input));
   dy = source(1,
               imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output));
   gathered = kernel.scratch;
   numbers = e.at(gathered, plan.gatherElements());
+}
+
+Value FilterPhase::segmentsOfBlock(Value block) {
+  return e.minimum(e.constant(schedule.blockSegments),
+                   e.sub(e.constant(sizes.segments), e.mul(block, schedule.blockSegments)));
+}
+
+void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
+  readSources();
   images = e.at(numbers, sizes.bufferElements());
-  gradients = e.at(images, sizes.points * plan.imageStride());
+  gradients = e.at(images, plan.imageElements());
   SmallVector<Value> place =
       e.delinearize(kernel.task, {schedule.splits, plan.panelChunks(), plan.vectorChunks()});
   Task task;
@@ -135,16 +173,52 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   Value first = e.mul(task.part, plan.blocksOfPart());
   Value last = e.minimum(e.add(first, plan.blocksOfPart()), e.constant(sizes.blocks));
   e.loop(first, last, 1, [&](Value block) {
-    Value firstSegment = e.mul(block, schedule.blockSegments);
-    Value segments = e.minimum(e.constant(schedule.blockSegments),
-                               e.sub(e.constant(sizes.segments), firstSegment));
-    transformImages(task, firstSegment, segments);
-    transformGradients(task, firstSegment, segments);
-    multiply(task, micro, e.mul(segments, schedule.segmentTiles), e.less(first, block));
+    transformImages(task, block);
+    transformGradients(task, block);
+    Value accumulate = e.less(first, block);
+    e.loop(sizes.points, [&](Value point) { multiply(task, point, micro, block, accumulate); });
   });
 }
 
-void FilterPhase::transformImages(const Task &task, Value firstSegment, Value segments) {
+FilterPhase::Task FilterPhase::wholeTask() {
+  Value zero = e.constant(0);
+  return {zero, zero, e.constant(sizes.targetPanels), zero, e.constant(sizes.sourceVectors)};
+}
+
+void FilterPhase::shareBlock(Value block) {
+  images = e.at(kernel.workspace(), e.add(e.mul(block, plan.blockElements()), plan.partElements()));
+  gradients = e.at(images, plan.imageElements());
+}
+
+/// A task has a block's tiles of a vector of channels.
+void FilterPhase::shareImages() {
+  readSources();
+  SmallVector<Value> task = e.delinearize(kernel.task, {sizes.blocks, sizes.sourceVectors});
+  shareBlock(task[0]);
+  transformImage(wholeTask(), task[1], task[0]);
+}
+
+void FilterPhase::shareGradients() {
+  readSources();
+  SmallVector<Value> task =
+      e.delinearize(kernel.task, {sizes.blocks, sizes.targetPanels, sizes.channelVectorsOfPanel()});
+  shareBlock(task[0]);
+  transformGradient(wholeTask(), task[1], task[2], task[0]);
+}
+
+void FilterPhase::reduceShared(LLVM::LLVMFuncOp micro) {
+  e.loop(sizes.blocks, [&](Value block) {
+    shareBlock(block);
+    multiply(wholeTask(), kernel.task, micro, block, e.less(e.constant(0), block));
+  });
+}
+
+void FilterPhase::transformImages(const Task &task, Value block) {
+  e.loop(task.vector, task.vectorEnd, 1,
+         [&](Value vector) { transformImage(task, vector, block); });
+}
+
+void FilterPhase::transformImage(const Task &task, Value vector, Value block) {
   WinogradTiles tiles{x,
                       problem.inChannels,
                       problem.xBlock,
@@ -155,19 +229,25 @@ void FilterPhase::transformImages(const Task &task, Value firstSegment, Value se
                       -problem.padLow[1],
                       -problem.padLow[2],
                       TileTransform::Side::Source};
-  e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
-    Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
-    e.loop(e.constant(0), segments, 1, [&](Value number) {
-      Value first = e.add(row, e.mul(number, schedule.segmentTiles));
-      transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
-                     plan.imageStride(), e.lanes, [&](Value tile) {
-                       return e.at(images, e.mul(e.add(first, tile), sizes.parts * e.lanes));
-                     });
-    });
+  Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
+  Value firstSegment = e.mul(block, schedule.blockSegments);
+  e.loop(e.constant(0), segmentsOfBlock(block), 1, [&](Value number) {
+    Value first = e.add(row, e.mul(number, schedule.segmentTiles));
+    transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
+                   plan.imageStride(), e.lanes, [&](Value tile) {
+                     return e.at(images, e.mul(e.add(first, tile), sizes.parts * e.lanes));
+                   });
   });
 }
 
-void FilterPhase::transformGradients(const Task &task, Value firstSegment, Value segments) {
+void FilterPhase::transformGradients(const Task &task, Value block) {
+  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+    e.loop(sizes.channelVectorsOfPanel(),
+           [&](Value inPanel) { transformGradient(task, panel, inPanel, block); });
+  });
+}
+
+void FilterPhase::transformGradient(const Task &task, Value panel, Value inPanel, Value block) {
   WinogradTiles tiles{dy,
                       problem.outChannels,
                       problem.yBlock,
@@ -178,49 +258,44 @@ void FilterPhase::transformGradients(const Task &task, Value firstSegment, Value
                       0,
                       0,
                       TileTransform::Side::Target};
-  e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
-    e.loop(sizes.channelVectorsOfPanel(), [&](Value inPanel) {
-      Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
-      Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));
-      e.loop(e.constant(0), segments, 1, [&](Value number) {
-        Value first = e.add(row, e.mul(number, schedule.segmentTiles));
-        transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
-                       plan.gradientStride(), e.lanes, [&](Value tile) {
-                         return e.at(base, e.mul(e.add(first, tile), sizes.width));
-                       });
-      });
-    });
+  Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
+  Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
+  Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));
+  Value firstSegment = e.mul(block, schedule.blockSegments);
+  e.loop(e.constant(0), segmentsOfBlock(block), 1, [&](Value number) {
+    Value first = e.add(row, e.mul(number, schedule.segmentTiles));
+    transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
+                   plan.gradientStride(), e.lanes,
+                   [&](Value tile) { return e.at(base, e.mul(e.add(first, tile), sizes.width)); });
   });
 }
 
-void FilterPhase::multiply(const Task &task, LLVM::LLVMFuncOp micro, Value steps,
+void FilterPhase::multiply(const Task &task, Value point, LLVM::LLVMFuncOp micro, Value block,
                            Value accumulate) {
   Value part = e.at(kernel.workspace(), e.mul(task.part, plan.partElements()));
   Value none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
-  e.loop(sizes.points, [&](Value point) {
-    Value image = e.at(images, e.mul(point, plan.imageStride()));
-    Value gradient = e.at(gradients, e.mul(point, plan.gradientStride()));
-    Value sums = e.at(part, e.mul(point, plan.sumStride()));
-    e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
-      Value rows =
-          e.at(image, e.mul(e.sub(vector, task.vector), sizes.blockTiles * sizes.parts * e.lanes));
-      e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-        Value columns =
-            e.at(gradient, e.mul(e.sub(panel, task.panel), sizes.blockTiles * sizes.width));
-        Value sum = e.at(sums, sumPlace(panel, vector));
-        e.loop(e.constant(0), e.constant(e.lanes), schedule.rows, [&](Value row) {
-          LLVM::CallOp::create(e.b, e.loc, micro,
-                               ValueRange{e.at(rows, row), columns, none, steps,
-                                          e.at(sum, e.mul(row, sizes.width)), accumulate});
-        });
+  Value steps = e.mul(segmentsOfBlock(block), schedule.segmentTiles);
+  Value image = e.at(images, e.mul(point, plan.imageStride()));
+  Value gradient = e.at(gradients, e.mul(point, plan.gradientStride()));
+  Value sums = e.at(part, e.mul(point, plan.sumStride()));
+  e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
+    Value rows =
+        e.at(image, e.mul(e.sub(vector, task.vector), sizes.blockTiles * sizes.parts * e.lanes));
+    e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
+      Value columns =
+          e.at(gradient, e.mul(e.sub(panel, task.panel), sizes.blockTiles * sizes.width));
+      Value sum = e.at(sums, sumPlace(panel, vector));
+      e.loop(e.constant(0), e.constant(e.lanes), schedule.rows, [&](Value row) {
+        LLVM::CallOp::create(e.b, e.loc, micro,
+                             ValueRange{e.at(rows, row), columns, none, steps,
+                                        e.at(sum, e.mul(row, sizes.width)), accumulate});
       });
     });
   });
 }
 
 //===------------------------------------------------------------------------------------------===//
-// Phase 1: the filter
+// The last phase: the filter
 //===------------------------------------------------------------------------------------------===//
 
 void FilterPhase::addPoints(Value first, Value sums) {
@@ -281,11 +356,21 @@ LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidat
   if (plan.sizes.parts == 2)
     micro.imaginary = plan.sizes.lanes;
   LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
-  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
-  sums.reduce(function);
-  FilterPhase filter(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
-  filter.addParts();
-  if (failed(sums.finish()) || failed(filter.finish()))
+  unsigned count = 0;
+  auto run = [&](llvm::function_ref<void(FilterPhase &)> emit) {
+    FilterPhase phase(spec, target, module, phaseSymbol(symbol, candidate, count++), plan);
+    emit(phase);
+    return phase.finish();
+  };
+  if (schedule.sharesTiles) {
+    if (failed(run([](FilterPhase &phase) { phase.shareImages(); })) ||
+        failed(run([](FilterPhase &phase) { phase.shareGradients(); })) ||
+        failed(run([&](FilterPhase &phase) { phase.reduceShared(function); })))
+      return failure();
+  } else if (failed(run([&](FilterPhase &phase) { phase.reduce(function); }))) {
+    return failure();
+  }
+  if (failed(run([](FilterPhase &phase) { phase.addParts(); })))
     return failure();
   return emitLastPhases(spec, candidate, target, symbol, module);
 }

@@ -14,8 +14,8 @@ static const int64_t segmentPixels = 32;
 /// Most bytes of scratch of a task. What does not fit the caches beside it streams once through
 /// each block. Fourier transforms have ten times the points, and far more of a filter to stream.
 static const int64_t mostScratch = 12 << 20, mostFourierScratch = 32 << 20;
-/// Most bytes of partial sums of a filter's gradient.
-static const int64_t mostPartialSums = 80 << 20;
+/// Most bytes of partial sums of a filter's gradient, and of what its tiles become for all tasks.
+static const int64_t mostPartialSums = 80 << 20, mostSharedTiles = 96 << 20;
 
 //===------------------------------------------------------------------------------------------===//
 // Problems
@@ -33,8 +33,8 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
                              : "transforms compute in float32";
 }
 
-/// Whether tiles of 6 to 8 outputs err far less than its numbers are rounded: by 2e-5 in sums of 256
-/// channels, where 16 bits round by 2e-4 and more.
+/// Whether tiles of 6 to 8 outputs err far less than its numbers are rounded: by 2e-5 in sums of
+/// 256 channels, where 16 bits round by 2e-4 and more.
 static bool takesLargeTiles(const ConvolutionProblem &p) {
   return p.storedBytes == 2 && std::max(p.kernel[1], p.kernel[2]) == 3;
 }
@@ -164,8 +164,13 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double tileBytes = 4.0 * z.points * z.blockTiles * z.sourceChannels;
   if (arrives && tileBytes > double(machine.lastCacheBytes()) / 2)
     seconds += tileBytes * z.blocks * z.targetPanels / machine.runBytesPerSecond;
+  // Shared tiles are written once and read once; then a point's sums stay while blocks pass.
+  if (s.sharesTiles)
+    seconds += 2 * double(z.blocks * z.filterTileBytes()) / machine.streamBytesPerSecond;
   if (streams) {
-    const double passes = double(arrives ? z.blocks - 1 : z.blocks) * (filter ? 2 : 1);
+    const double passes = s.sharesTiles ? 2
+                          : filter      ? 2 * double(z.blocks)
+                                        : double(arrives ? z.blocks - 1 : z.blocks);
     const double fromMemory = arrives ? machine.streamBytesPerSecond : machine.runBytesPerSecond;
     const bool fits = filterBytes <= 2 * double(machine.lastCacheBytes());
     seconds += filterBytes * passes / (fits ? machine.l3StreamBytesPerSecond : fromMemory);
@@ -195,28 +200,34 @@ class ScheduleSearch {
 public:
   ScheduleSearch(const ConvolutionProblem &p, const CpuTarget &target)
       : p(p), target(target), m(target) {}
-  /// With tiles of some size.
-  std::optional<WinogradSchedule> best(ConvolutionAlgorithm algorithm, int64_t tileRows,
-                                       int64_t tileCols);
+  /// With tiles of some size; for the filter's gradient also the best that shares them. The fastest
+  /// comes first.
+  SmallVector<WinogradSchedule> best(ConvolutionAlgorithm algorithm, int64_t tileRows,
+                                     int64_t tileCols);
 
 private:
   bool isFilter() const { return p.direction == Direction::BackwardFilter; }
   void addTiles(WinogradSchedule s);
   void addBlocks(WinogradSchedule s);
   void complete(WinogradSchedule s);
+  void consider(const WinogradSchedule &s, const WinogradSizes &z, bool idle);
 
   const ConvolutionProblem &p;
   const CpuTarget &target;
   const MachineModel m;
   std::optional<TransformCosts> costs;
-  std::optional<WinogradSchedule> found;
-  std::pair<bool, double> foundCost; ///< whether cores have nothing to do, and its seconds
+  struct Found {
+    WinogradSchedule schedule;
+    std::pair<bool, double> cost; ///< whether cores have nothing to do, and its seconds
+  };
+  std::optional<Found> found, sharing;
 };
 } // namespace
 
-std::optional<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorithm,
-                                                     int64_t tileRows, int64_t tileCols) {
+SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorithm, int64_t tileRows,
+                                                   int64_t tileCols) {
   found.reset();
+  sharing.reset();
   WinogradSchedule s;
   s.algorithm = algorithm;
   s.tileRows = tileRows;
@@ -228,7 +239,13 @@ std::optional<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algori
   s.vectors = s.algorithm == ConvolutionAlgorithm::FFT ? 2 : 1;
   costs.emplace(WinogradSizes(p, s, m.lanes), m);
   addBlocks(s);
-  return found;
+  if (found && sharing && sharing->cost < found->cost)
+    std::swap(found, sharing);
+  SmallVector<WinogradSchedule> all;
+  for (const std::optional<Found> &one : {found, sharing})
+    if (one)
+      all.push_back(one->schedule);
+  return all;
 }
 
 /// Blocks of a few sizes: larger ones read the transformed filter less often, smaller ones keep
@@ -268,6 +285,11 @@ void ScheduleSearch::complete(WinogradSchedule s) {
   s.panels = z.targetPanels;
   s.channelVectors = z.sourceVectors;
   const int64_t enough = 16;
+  if (isFilter() && z.blocks * z.filterTileBytes() <= mostSharedTiles) {
+    s.sharesTiles = true;
+    consider(s, z, false);
+    s.sharesTiles = false;
+  }
   if (isFilter()) {
     const int64_t sums = 4 * z.points * z.sourceVectors * z.lanes * z.targetPanels * z.width;
     s.splits = std::clamp<int64_t>(mostPartialSums / sums, 1, std::min(enough, z.blocks));
@@ -306,10 +328,16 @@ void ScheduleSearch::complete(WinogradSchedule s) {
   if (scratch() > most)
     return;
   const int64_t fewest = 4; // of tasks, whatever larger blocks save
-  const std::pair cost(tasks() < fewest && work() > 2 * smallestTask,
-                       secondsOf(p, target, z, *costs));
-  if (!found || cost < foundCost)
-    found = s, foundCost = cost;
+  consider(s, z, tasks() < fewest && work() > 2 * smallestTask);
+}
+
+/// Keeps a schedule that is better than the one before of its kind; `idle`: cores have nothing to
+/// do.
+void ScheduleSearch::consider(const WinogradSchedule &s, const WinogradSizes &z, bool idle) {
+  const std::pair cost(idle, secondsOf(p, target, z, *costs));
+  std::optional<Found> &before = s.sharesTiles ? sharing : found;
+  if (!before || cost < before->cost)
+    before = {s, cost};
 }
 
 SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &p,
@@ -323,15 +351,13 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
         !strictRefusal(axesOf(p), outputs, p.direction == Direction::BackwardFilter).empty())
       continue;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
-    if (std::optional<WinogradSchedule> s =
-            ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1), along(2)))
-      all.push_back(*s);
+    all.append(ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1), along(2)));
   }
   return all;
 }
 
-std::optional<WinogradSchedule> codegen::chooseFourierSchedule(const ConvolutionProblem &p,
-                                                               const CpuTarget &target) {
+SmallVector<WinogradSchedule> codegen::chooseFourierSchedules(const ConvolutionProblem &p,
+                                                              const CpuTarget &target) {
   const ConvolutionProblem::Spatial &plane =
       p.direction == Direction::BackwardData ? p.input : p.output;
   // The few sizes that multiply least are looked at more closely.
@@ -351,14 +377,14 @@ std::optional<WinogradSchedule> codegen::chooseFourierSchedule(const Convolution
            std::tuple(b.first, b.second.tileRows, b.second.tileCols);
   });
   const size_t looked = 4;
-  std::optional<WinogradSchedule> best;
+  SmallVector<WinogradSchedule> best;
   double bestSeconds = 0;
   for (const auto &[products, size] : ArrayRef(sizes).take_front(looked)) {
-    std::optional<WinogradSchedule> s =
+    SmallVector<WinogradSchedule> all =
         ScheduleSearch(p, target).best(size.algorithm, size.tileRows, size.tileCols);
-    const double seconds = s ? winogradSeconds(p, target, *s) : 0;
-    if (s && (!best || seconds < bestSeconds))
-      best = s, bestSeconds = seconds;
+    const double seconds = all.empty() ? 0 : winogradSeconds(p, target, all.front());
+    if (!all.empty() && (best.empty() || seconds < bestSeconds))
+      best = std::move(all), bestSeconds = seconds;
   }
   return best;
 }

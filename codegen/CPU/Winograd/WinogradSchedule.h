@@ -25,6 +25,8 @@ struct WinogradSchedule {
   /// data); for the filter's gradient, of output channels, and vectors of input channels.
   int64_t panels = 1, channelVectors = 1;
   int64_t splits = 1; ///< parts of all blocks, for the filter's gradient
+  /// Whether its tiles are transformed once, for all tasks, in a phase of their own.
+  bool sharesTiles = false;
 
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
     f(dl::stringifyConvolutionAlgorithm, s.algorithm);
@@ -37,6 +39,7 @@ struct WinogradSchedule {
     f(" task ", s.channelVectors);
     f("x", s.panels);
     f(" splits ", s.splits);
+    f(" shared tiles", s.sharesTiles);
   }
 };
 
@@ -69,6 +72,10 @@ struct WinogradSizes {
   int64_t tapElements() const { return highTaps * wideTaps * lanes; }
   /// Of a vector of channels of one tile, between the steps of its transform.
   int64_t bufferElements() const { return transform()->bufferVectors() * lanes; }
+  /// Of what a block's tiles of x and of dy become, for the filter's gradient.
+  int64_t filterTileBytes() const {
+    return 4 * points * blockTiles * (sourceVectors * lanes * parts + targetPanels * width);
+  }
   std::unique_ptr<TileTransform> transform() const;
 };
 
@@ -78,15 +85,15 @@ std::string fourierRefusal(const ConvolutionProblem &problem);
 /// Why --math=strict leaves all F(m, r) out; empty if one is left.
 std::string strictRefusal(const ConvolutionProblem &problem);
 
-/// The best schedule for each tile size that pays to look at; `accurate`: only those whose error is
-/// no larger than that of direct convolution.
+/// The best schedules for each tile size that pays to look at; `accurate`: only those whose error
+/// is no larger than that of direct convolution.
 llvm::SmallVector<WinogradSchedule> chooseWinogradSchedules(const ConvolutionProblem &problem,
                                                             const CpuTarget &target, bool accurate);
 
-/// The best schedule of Fourier transforms, whatever the size of its tiles; none if all of them
-/// would need too much memory.
-std::optional<WinogradSchedule> chooseFourierSchedule(const ConvolutionProblem &problem,
-                                                      const CpuTarget &target);
+/// The best schedules of Fourier transforms, of the best size of tiles; none if all of them would
+/// need too much memory.
+llvm::SmallVector<WinogradSchedule> chooseFourierSchedules(const ConvolutionProblem &problem,
+                                                           const CpuTarget &target);
 
 /// Estimated seconds on one core, without what all kernels add.
 double winogradSeconds(const ConvolutionProblem &problem, const CpuTarget &target,
