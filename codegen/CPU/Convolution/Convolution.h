@@ -46,10 +46,11 @@ mlir::Value firstAt(PackEmitter &e, mlir::Value distance, int64_t step);
 /// Copies rows x pitch elements of a plane to `target`, every `rowStep`-th row and `step`-th
 /// column, from row and column `corner[3]`, `corner[4]` on; what lies outside the tensor is zero.
 /// Rows are stored in ascending order in whole vectors: up to lanes - 1 elements behind the last
-/// row are overwritten.
+/// row are overwritten. With a channel `next`, which is that of the corner where there is no other,
+/// the target has places of both, as they are stored; zero without another.
 void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
                const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-               mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
+               mlir::Value target, int64_t step = 1, int64_t rowStep = 1, mlir::Value next = {});
 
 /// The same of pixels of `channels` channels, which are part of a block of `block` or several
 /// whole ones: `corner` has indices of blockMap, and nothing behind the last pixel is overwritten.

@@ -170,7 +170,7 @@ DataPhase::Task DataPhase::decode(Value number) {
 }
 
 void DataPhase::compute() {
-  const int64_t sources = geometry.groups * geometry.sourceChannels * geometry.numbers,
+  const int64_t sources = geometry.groups * geometry.channels,
                 targets = geometry.groups * geometry.targetChannels;
   image = source(
       0, imageOrBlockMap(geometry.batch, sources, plan.problem.sourceBlock(), geometry.source));
@@ -261,9 +261,13 @@ void DataPhase::copySource(const Task &task, const ChannelBlock &channels) {
         copyBlocks(e, image, {task.image, blockOfFirst, lane, depth, top, left},
                    channelsOfPlane * geometry.numbers, plan.problem.sourceBlock(), geometry.source,
                    plan.block.rows, plan.block.pitch, to, colStep, rowStep, geometry.numbers);
-      } else
-        copyPlane(e, image, {task.image, first, depth, top, left}, geometry.source, plan.block.rows,
-                  plan.block.pitch, to, colStep, rowStep);
+      } else {
+        Value ofSource = e.mul(first, geometry.numbers), next;
+        if (geometry.numbers == 2)
+          next = e.minimum(e.add(ofSource, 1), e.constant(geometry.groups * geometry.channels - 1));
+        copyPlane(e, image, {task.image, ofSource, depth, top, left}, geometry.source,
+                  plan.block.rows, plan.block.pitch, to, colStep, rowStep, next);
+      }
     });
   });
 }

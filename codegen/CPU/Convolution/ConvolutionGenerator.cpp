@@ -12,6 +12,7 @@
 #include "codegen/CPU/Reduce/BandReducer.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "codegen/Kernel/MinimalFiltering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -159,7 +160,7 @@ void codegen::copyTransposed(PackEmitter &e, const Source &source, ArrayRef<Valu
 
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                         const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-                        Value target, int64_t step, int64_t rowStep) {
+                        Value target, int64_t step, int64_t rowStep, Value next) {
   Value zero = e.constant(0);
   auto place = [&](Value row, Value chunk) {
     return e.at(target, e.add(e.mul(row, pitch), chunk));
@@ -175,10 +176,19 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
     if (!whole)
       mask = e.intersect(e.lanesFrom(firstAt(e, e.sub(zero, w), step)),
                          e.lanesBelow(firstAt(e, e.sub(e.constant(extents[2]), w), step)));
-    if (source.address)
-      e.prefetch(source.address({corner[0], corner[1], corner[2], e.add(h, ahead * rowStep), w}),
-                 /*forWriting=*/false);
-    Value vector = source.read({{corner[0], corner[1], corner[2], h, w}, 4, step, mask});
+    auto read = [&](Value channel) {
+      if (source.address)
+        e.prefetch(source.address({corner[0], channel, corner[2], e.add(h, ahead * rowStep), w}),
+                   /*forWriting=*/false);
+      return source.read({{corner[0], channel, corner[2], h, w}, 4, step, mask});
+    };
+    Value vector = read(corner[1]);
+    if (next) {
+      // It is the channel itself where there is no other: its pair is zero.
+      Value exists = e.less(corner[1], next);
+      vector =
+          e.pairUp(vector, arith::SelectOp::create(e.b, e.loc, exists, read(next), e.zeroVector()));
+    }
     e.storeUnaligned(vector, place(row, chunk));
   };
   // Chunks of whole vectors inside the image, where the columns are known.
@@ -378,9 +388,12 @@ bool codegen::isPixelProduct(const KernelSpec &spec, const ConvolutionProblem &p
 // Generator
 //===------------------------------------------------------------------------------------------===//
 
-/// Of a group.
-static int64_t sourceChannels(const ConvolutionProblem &p) {
-  return (p.direction == Direction::Forward ? p.inChannels : p.outChannels) / p.groups;
+/// Whether two channels of a row-major source become one plane of pairs. A filter has the last one
+/// without its neighbour only forward, where its taps end a row.
+static bool canPairPlanes(const DataGeometry &geometry, const MicroKernel &kernel, bool forward) {
+  const bool complete = geometry.channels % 2 == 0;
+  return !kernel.inGroups() && !geometry.isSampling() &&
+         (complete || (forward && geometry.groups == 1 && geometry.channels > 1));
 }
 
 static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
@@ -421,9 +434,11 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
   for (const MicroKernel *kernel : microKernels(element, target)) {
     // What stands together are channels of a block, a place or a group of them.
     const int64_t together = kernel->step() * kernel->group();
-    if (kernel->step() > 1 && (p.sourceBlock() == 1 || sourceChannels(p) % together != 0))
-      continue;
     const DataGeometry geometry(p, kernel->step(), kernel->group());
+    if (kernel->step() > 1 &&
+        (p.sourceBlock() == 1 ? !canPairPlanes(geometry, *kernel, p.direction == Direction::Forward)
+                              : geometry.channels % together != 0))
+      continue;
     const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
     const bool inPlace = geometry.sourceBlock > 1 && geometry.targetBlock > 1 &&
                          isStored(0, *kernel) && geometry.isInside() &&

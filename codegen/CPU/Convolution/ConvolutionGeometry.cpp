@@ -74,13 +74,15 @@ DataGeometry::DataGeometry(const ConvolutionProblem &p, int64_t numbers, int64_t
     : batch(p.batch), groups(p.groups), numbers(numbers), kernel(p.kernel) {
   const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
   const ConvolutionProblem::Spatial ones{1, 1, 1};
-  sourceChannels = (forward ? p.inChannels : p.outChannels) / p.groups / numbers;
+  channels = (forward ? p.inChannels : p.outChannels) / p.groups;
+  sourceChannels = ceilDiv(channels, numbers);
   targetChannels = (forward ? p.outChannels : p.inChannels) / p.groups;
   source = forward ? p.input : p.output;
   target = forward ? p.output : p.input;
   sourceStep = forward ? p.stride : ones;
   targetStep = forward ? ones : p.stride;
-  sourceBlock = (forward ? p.xBlock : p.yBlock) / numbers;
+  // Of row-major images the planes of `numbers` channels become one.
+  sourceBlock = std::max<int64_t>((forward ? p.xBlock : p.yBlock) / numbers, 1);
   targetBlock = forward ? p.yBlock : p.xBlock;
   sourcePixel = (forward ? p.xPixel() : p.yPixel()) / numbers;
   sourceBlockStep = (forward ? p.xBlockStep() : p.yBlockStep()) / numbers;

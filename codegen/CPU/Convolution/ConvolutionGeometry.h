@@ -93,9 +93,9 @@ struct PhaseDimension {
 
 struct DataGeometry {
   int64_t batch, groups;
-  /// Places that the source's channels of a group are, of `numbers` channels each, and channels of
-  /// the target's.
-  int64_t numbers, sourceChannels, targetChannels;
+  /// Channels of the source's group, the places that they are, of `numbers` channels each, of which
+  /// the last may lack some, and channels of the target's group.
+  int64_t channels, numbers, sourceChannels, targetChannels;
   ConvolutionProblem::Spatial source, target, kernel, sourceStep, targetStep;
   int64_t sourceBlock, targetBlock;     ///< see ConvolutionProblem; the source's in places
   int64_t sourcePixel, sourceBlockStep; ///< in places

@@ -77,8 +77,7 @@ void FilterPanels::packForward(const Piece &piece, const Panels &panels) {
     Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
     Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
                       e.mul(piece.first, count * geometry.numbers)};
-    const PackedSum sum{schedule.kernel->formatB(e.element),
-                        geometry.sourceChannels * geometry.numbers * count};
+    const PackedSum sum{schedule.kernel->formatB(e.element), geometry.channels * count};
     PackedPhase::pack(tapRows, sum, corner, /*along=*/1, /*lanesContiguous=*/false,
                       e.sub(e.constant(geometry.targetChannels), lane), steps, plan.width,
                       e.at(target, v * e.lanes));
@@ -91,13 +90,18 @@ void FilterPanels::packForwardPairs(const Piece &piece, const Panels &panels) {
   Value both = e.at(tileBuffer, e.lanes * e.lanes);
   e.loop(piece.first, piece.last, 1, [&](Value channel) {
     Value target = packedAt(panels, e.constant(0), piece.group, piece.panel, channel);
+    Value channels = e.minimum(
+        e.constant(2), e.sub(e.constant(geometry.channels), e.mul(channel, geometry.numbers)));
+    Value taps = e.mul(channels, count);
+    if (geometry.channels % 2 != 0)
+      e.loop(taps, e.constant(2 * count), 1,
+             [&](Value tap) { e.storeAligned(e.zeroVector(), e.at(both, e.mul(tap, e.lanes))); });
     for (int64_t v = 0; v < schedule.vectors; ++v) {
       Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
       Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
                         e.mul(channel, 2 * count)};
       PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
-                        e.sub(e.constant(geometry.targetChannels), lane), e.constant(2 * count),
-                        e.lanes, both);
+                        e.sub(e.constant(geometry.targetChannels), lane), taps, e.lanes, both);
       e.loop(count, [&](Value tap) {
         Value even = e.loadAligned(e.at(both, e.mul(tap, e.lanes)));
         Value odd = e.loadAligned(e.at(both, e.mul(e.add(tap, count), e.lanes)));
@@ -161,17 +165,23 @@ void FilterPanels::packTap(Value phase, const Piece &piece, Value channel, Value
   SmallVector<Value> place = e.delinearize(flat, geometry.kernel);
   for (int64_t v = 0; v < schedule.vectors; ++v) {
     Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
-    Value mask = e.lanesBelow(e.sub(e.constant(geometry.targetChannels), lane));
     // The lanes are k forward, c backward.
     auto read = [&](int64_t number) {
       Value summed = e.add(e.mul(channel, geometry.numbers), number);
+      Value lanes = e.sub(e.constant(geometry.targetChannels), lane);
+      if (geometry.channels % geometry.numbers != 0) {
+        Value last = e.constant(geometry.channels - 1);
+        lanes = e.select(e.less(last, summed), e.constant(0), lanes);
+        summed = e.minimum(summed, last);
+      }
       Value first =
-          e.mul(piece.group, plan.isForward() ? geometry.targetChannels
-                                              : geometry.sourceChannels * geometry.numbers);
+          e.mul(piece.group, plan.isForward() ? geometry.targetChannels : geometry.channels);
       Value k = e.add(first, plan.isForward() ? lane : summed);
       Value c = plan.isForward() ? summed : lane;
-      return filter.read(
-          {{k, c, place[0], place[1], place[2]}, plan.isForward() ? 0u : 1u, 1, mask});
+      return filter.read({{k, c, place[0], place[1], place[2]},
+                          plan.isForward() ? 0u : 1u,
+                          1,
+                          e.lanesBelow(lanes)});
     };
     Value packed = read(0);
     if (geometry.numbers == 2)

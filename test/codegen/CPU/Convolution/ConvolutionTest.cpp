@@ -414,6 +414,32 @@ TEST(Convolution, BlockedPairsOfBf16) {
   checkCodeOfBf16("znver4", " bf16");
 }
 
+/// Two row-major planes make one of pairs: of a first layer's three channels, the last with zeros,
+/// and of an image whose gradient has the channels of several groups. Also where the filter is
+/// computed.
+TEST(Convolution, PlanesOfPairs) {
+  const ConvolutionShapes first = {{16, 3, 64, 64}, {32, 3, 7, 7}, {16, 32, 32, 32},
+                                   {2, 2},          {3, 3, 3, 3},  {1, 1}};
+  const std::string schedule =
+      CompiledTestKernel::select(inElement(convolutionKernels(first)[0], "bf16"), "znver4",
+                                 "cpu-convolution")
+          .candidate.schedule;
+  EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" bf16")) << schedule;
+  const std::vector<ConvolutionShapes> all = {
+      {{2, 3, 19, 35}, {20, 3, 7, 7}, {2, 20, 10, 18}, {2, 2}, {3, 3, 3, 3}, {1, 1}},
+      {{2, 5, 9, 9}, {36, 5, 1, 3}, {2, 36, 9, 9}, {1, 1}, {0, 0, 1, 1}, {1, 1}},
+      {{2, 8, 9, 9}, {12, 4, 3, 3}, {2, 12, 9, 9}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 2}};
+  for (const ConvolutionShapes &shapes : all)
+    for (int direction : {0, 1})
+      checkKernel(inElement(convolutionKernels(shapes)[direction], "bf16"),
+                  otherElements[1].rounding, "cpu-convolution");
+  KernelSource computed = inElement(convolutionKernels(all[0])[0], "bf16");
+  const std::string read = "%c = dl.convolution %a, %b";
+  computed.block.replace(computed.block.find(read), read.size(),
+                         "%n = dl.negate %b : tensor<20x3x7x7xbf16>\n  %c = dl.convolution %a, %n");
+  checkKernel(computed, otherElements[1].rounding, "cpu-convolution");
+}
+
 /// By AMX's tiles, on any machine: taps of one and of several, strides, dilations and groups,
 /// pixels that fill no tile, images in blocks and with their channels last, read where they lie or
 /// copied, and computed while they are copied. In the filter's gradient an even number of images
