@@ -76,7 +76,10 @@ mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate 
                                         const CpuTarget &target, llvm::StringRef symbol,
                                         mlir::ModuleOp module, const ConvolutionProblem &problem);
 
-/// Backward filter; nothing in the same case.
+/// What a micro-kernel multiplies of a filter's gradient: of a single image, where it takes pairs,
+/// two, which are its upper and its lower rows. Those of a single tap without padding do not meet.
+ConvolutionProblem filterProblem(const ConvolutionProblem &problem, const MicroKernel &kernel);
+/// Backward filter, of such a problem; nothing in the same case.
 std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem,
                                          const FilterSchedule &schedule, const CpuTarget &target);
 mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,

@@ -11,7 +11,7 @@
 // Of a filter of one tap, without padding, images in blocks of channels need no copy: the
 // micro-kernel reads both where they lie, and asks for the lines of the next band meanwhile. Of
 // others it reads dy in blocks where it lies, and x's copy. Where the micro-kernel multiplies pairs
-// both are copied as pairs of images.
+// both are copied as pairs of images, those of a single one being its upper and its lower rows.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -99,9 +99,9 @@ struct FilterPlan {
 class FilterPhase : public PackedPhase {
 public:
   FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
-              const FilterPlan &plan)
+              const FilterPlan &plan, const ConvolutionProblem &stored)
       : PackedPhase(spec, target, module, name, plan.hasParts()), plan(plan), problem(plan.problem),
-        schedule(plan.schedule), block(plan.block) {}
+        stored(stored), schedule(plan.schedule), block(plan.block) {}
 
   void reduce(LLVM::LLVMFuncOp micro);
   void addParts();
@@ -122,6 +122,7 @@ private:
   };
 
   Source imagesOf(Source single);
+  Source halvesOf(Source single, int64_t rows, int64_t below);
   Task decode(Value number);
   Band bandAt(Value number);
   Operands inPlace(const Task &task, const Band &band);
@@ -153,6 +154,7 @@ private:
 
   const FilterPlan &plan;
   const ConvolutionProblem &problem;
+  const ConvolutionProblem &stored; ///< what filterProblem made the problem of
   const FilterSchedule &schedule;
   const FilterBlock &block;
   Source image, gradient;
@@ -183,6 +185,16 @@ SmallVector<int64_t> FilterPlan::tapOffsets() const {
       offsets.push_back(tile * slotElements() + row * width);
     }
   return offsets;
+}
+
+ConvolutionProblem codegen::filterProblem(const ConvolutionProblem &p, const MicroKernel &kernel) {
+  if (kernel.step() <= p.batch)
+    return p;
+  ConvolutionProblem halves = p;
+  halves.batch = 2;
+  halves.output[1] = ceilDiv(p.output[1], 2);
+  halves.input[1] = (halves.output[1] - 1) * p.stride[1] + 1;
+  return halves;
 }
 
 std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &problem,
@@ -250,6 +262,22 @@ Source FilterPhase::imagesOf(Source single) {
   return pairs;
 }
 
+/// The rows of an image and those that stand `below` them, of all `rows`; zeros behind the last.
+Source FilterPhase::halvesOf(Source single, int64_t rows, int64_t below) {
+  Source pairs;
+  pairs.read = [this, single, rows, below](const Place &place) {
+    Place lower = place;
+    Value &row = lower.indices[lower.indices.size() - 2];
+    row = e.add(row, below);
+    Value exists = e.less(row, e.constant(rows));
+    row = e.minimum(row, e.constant(rows - 1));
+    Value second = single.read(lower);
+    return e.pairUp(single.read(place), e.select(exists, second, e.zeroVector()));
+  };
+  pairs.address = single.address;
+  return pairs;
+}
+
 FilterPhase::Task FilterPhase::decode(Value number) {
   SmallVector<Value> place =
       e.delinearize(number, {schedule.splits, problem.groups, plan.panelChunks(), plan.chunks()});
@@ -281,10 +309,17 @@ FilterPhase::Band FilterPhase::bandAt(Value number) {
 }
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
-  image = imagesOf(
-      source(0, imageOrBlockMap(problem.batch, problem.inChannels, problem.xBlock, problem.input)));
-  gradient = imagesOf(source(
-      1, imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output)));
+  image = source(0, imageOrBlockMap(stored.batch, stored.inChannels, stored.xBlock, stored.input));
+  gradient =
+      source(1, imageOrBlockMap(stored.batch, stored.outChannels, stored.yBlock, stored.output));
+  if (problem.batch > stored.batch) {
+    const int64_t below = problem.output[1];
+    image = halvesOf(image, stored.input[1], below * stored.stride[1]);
+    gradient = halvesOf(gradient, stored.output[1], below);
+  } else {
+    image = imagesOf(image);
+    gradient = imagesOf(gradient);
+  }
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);
@@ -625,8 +660,9 @@ void FilterPhase::writeElements(const Lanes &lanes, Value channel, Value count) 
 LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                              const CpuTarget &target, StringRef symbol,
                                              ModuleOp module, const ConvolutionProblem &problem) {
-  FilterPlan plan(problem, scheduleOf<FilterSchedule>(candidate.parameters),
-                  Element::of(spec).lanes(target));
+  const auto schedule = scheduleOf<FilterSchedule>(candidate.parameters);
+  const ConvolutionProblem multiplied = filterProblem(problem, *schedule.kernel);
+  FilterPlan plan(multiplied, schedule, Element::of(spec).lanes(target));
   const FilterSchedule &s = plan.schedule;
   MicroTile micro;
   if (s.readsGradient()) {
@@ -649,12 +685,12 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   micro.vectors = s.vectors;
   micro.stepA = s.bandRows == 1 ? plan.colStep() * plan.pixelStep() : 0;
   LLVM::LLVMFuncOp function = s.kernel->emit(module, target, Element::of(spec), micro);
-  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
+  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan, problem);
   sums.reduce(function);
   if (failed(sums.finish()))
     return failure();
   if (plan.hasParts()) {
-    FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
+    FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan, problem);
     finish.addParts();
     if (failed(finish.finish()))
       return failure();

@@ -408,8 +408,9 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
   SmallVector<Candidate> all;
   if (p.direction == Direction::BackwardFilter) {
     for (const MicroKernel *kernel : microKernels(element, target)) {
-      if (kernel->step() > p.batch)
+      if (kernel->step() > p.batch && (kernel->inGroups() || !hasSingleTap(p) || p.output[1] == 1))
         continue;
+      const ConvolutionProblem problem = filterProblem(p, *kernel);
       // A group's pixels follow each other in a row, in whose turns only blocks are copied.
       if (kernel->inGroups() && p.stride[2] > 1 && p.xBlock == 1)
         continue;
@@ -419,8 +420,8 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
       const bool inPlace =
           p.xBlock == lineElements && storesGradient && isStored(0, *kernel) && hasSingleTap(p);
       for (const FilterSchedule &schedule :
-           chooseFilterSchedules(p, machine, inPlace, storesGradient && !inPlace, *kernel))
-        if (std::optional<Candidate> candidate = filterCandidate(p, schedule, target))
+           chooseFilterSchedules(problem, machine, inPlace, storesGradient && !inPlace, *kernel))
+        if (std::optional<Candidate> candidate = filterCandidate(problem, schedule, target))
           all.push_back(std::move(*candidate));
     }
     return all;

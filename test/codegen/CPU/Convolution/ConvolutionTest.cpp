@@ -375,11 +375,14 @@ static void checkCodeOfBf16(llvm::StringRef cpu, llvm::StringRef ending) {
 /// Pairs of channels of bf16, read as they lie in a block: forward and backward, taps of one and of
 /// several, which are put together in another way each, strides, dilations, groups, depth, panels
 /// and blocks of channels that end early, and filters that tasks pack. In the filter's gradient
-/// pairs of images, of an even number of them and of an odd one.
+/// pairs of images, of an even number of them and of an odd one, or of a single one's upper and
+/// lower rows, of which there are as many or one more.
 TEST(Convolution, BlockedPairsOfBf16) {
   const std::vector<ConvolutionShapes> all = {
       {{2, 32, 9, 7}, {48, 32, 1, 1}, {2, 48, 9, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
       {{2, 304, 9, 14}, {32, 304, 1, 1}, {2, 32, 5, 7}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{1, 32, 9, 14}, {48, 32, 1, 1}, {1, 48, 5, 7}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{1, 80, 6, 7}, {32, 80, 1, 1}, {1, 32, 6, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
       {{2, 16, 13, 14}, {32, 16, 3, 3}, {2, 32, 7, 7}, {2, 2}, {2, 1, 1, 0}, {1, 1}},
       {{1, 16, 15, 16}, {16, 16, 3, 2}, {1, 16, 5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4}},
       {{5, 48, 9, 9}, {48, 16, 3, 3}, {5, 48, 5, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 3},
@@ -405,7 +408,7 @@ TEST(Convolution, BlockedPairsOfBf16) {
                       "cpu-convolution");
       }
   // Images that are computed while they are copied.
-  for (const ConvolutionShapes &shapes : {all[0], all[2]})
+  for (const ConvolutionShapes &shapes : {all[0], all[2], all[4]})
     for (int direction : {0, 2}) {
       const KernelSource source = convolutionImages(shapes)[direction];
       checkKernel(inElement(withBlocks(source, shapes, Blocked::Both), "bf16"), 6 * rounding,
