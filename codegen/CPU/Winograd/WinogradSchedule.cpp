@@ -33,7 +33,7 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
                              : "transforms compute in float32";
 }
 
-/// Whether tiles of 6 to 8 outputs err far less than its numbers are rounded: by 2e-5 in sums of
+/// Whether tiles of 6 to 8 outputs err far less than its numbers are rounded: by 4e-5 in sums of
 /// 256 channels, where 16 bits round by 2e-4 and more.
 static bool takesLargeTiles(const ConvolutionProblem &p) {
   return p.storedBytes == 2 && std::max(p.kernel[1], p.kernel[2]) == 3;
