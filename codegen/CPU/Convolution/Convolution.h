@@ -43,14 +43,22 @@ PackedPhase::IndexMap imageOrBlockMap(int64_t outer, int64_t channels, int64_t b
 /// The first lane or row at or behind a place `distance` from the first, which may be negative.
 mlir::Value firstAt(PackEmitter &e, mlir::Value distance, int64_t step);
 
+/// Which numbers of a tensor stand in a place, in pairs along an axis: place i has those at i *
+/// step and `apart` behind it, zero where the axis ends at `extent`.
+struct PairIndex {
+  unsigned axis;
+  int64_t step, apart, places, extent;
+};
+/// The places that `single` makes.
+Source pairsOf(PackEmitter &e, const Source &single, const PairIndex &index);
+
 /// Copies rows x pitch elements of a plane to `target`, every `rowStep`-th row and `step`-th
 /// column, from row and column `corner[3]`, `corner[4]` on; what lies outside the tensor is zero.
 /// Rows are stored in ascending order in whole vectors: up to lanes - 1 elements behind the last
-/// row are overwritten. With a channel `next`, which is that of the corner where there is no other,
-/// the target has places of both, as they are stored; zero without another.
+/// row are overwritten.
 void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
                const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-               mlir::Value target, int64_t step = 1, int64_t rowStep = 1, mlir::Value next = {});
+               mlir::Value target, int64_t step = 1, int64_t rowStep = 1);
 
 /// The same of pixels of `channels` channels, which are part of a block of `block` or several
 /// whole ones: `corner` has indices of blockMap, and nothing behind the last pixel is overwritten.

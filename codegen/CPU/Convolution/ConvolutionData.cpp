@@ -174,6 +174,13 @@ void DataPhase::compute() {
                 targets = geometry.groups * geometry.targetChannels;
   image = source(
       0, imageOrBlockMap(geometry.batch, sources, plan.problem.sourceBlock(), geometry.source));
+  if (geometry.numbers == 2 && geometry.sourceBlock == 1)
+    image = pairsOf(e, image,
+                    {.axis = 1,
+                     .step = 2,
+                     .apart = 1,
+                     .places = geometry.groups * geometry.sourceChannels,
+                     .extent = sources});
   auto space = geometry.target;
   if (schedule.boxRows > 1)
     space = {space[0], 1, space[1] * space[2]}; // whole rows are written as one
@@ -261,13 +268,9 @@ void DataPhase::copySource(const Task &task, const ChannelBlock &channels) {
         copyBlocks(e, image, {task.image, blockOfFirst, lane, depth, top, left},
                    channelsOfPlane * geometry.numbers, plan.problem.sourceBlock(), geometry.source,
                    plan.block.rows, plan.block.pitch, to, colStep, rowStep, geometry.numbers);
-      } else {
-        Value ofSource = e.mul(first, geometry.numbers), next;
-        if (geometry.numbers == 2)
-          next = e.minimum(e.add(ofSource, 1), e.constant(geometry.groups * geometry.channels - 1));
-        copyPlane(e, image, {task.image, ofSource, depth, top, left}, geometry.source,
-                  plan.block.rows, plan.block.pitch, to, colStep, rowStep, next);
-      }
+      } else
+        copyPlane(e, image, {task.image, first, depth, top, left}, geometry.source, plan.block.rows,
+                  plan.block.pitch, to, colStep, rowStep);
     });
   });
 }

@@ -121,8 +121,8 @@ private:
     Value source, gradient;
   };
 
-  Source imagesOf(Source single);
-  Source halvesOf(Source single, int64_t rows, int64_t below);
+  Source placesOf(const Source &single, unsigned rows, int64_t stride, int64_t extent,
+                  int64_t places);
   Task decode(Value number);
   Band bandAt(Value number);
   Operands inPlace(const Task &task, const Band &band);
@@ -236,46 +236,25 @@ Value FilterPhase::slots(Value group, Value chunk, Value panel) {
 // Phase 0: sums over pixels
 //===------------------------------------------------------------------------------------------===//
 
-/// The places of the images that `single` reads, by index 0; the last one of an odd number of
-/// images stands with zeros.
-Source FilterPhase::imagesOf(Source single) {
+/// What `single` reads as the micro-kernel takes it: as it is, in pairs of images, or of an image's
+/// `places` upper rows and the lower ones, of `extent` along the axis `rows`.
+Source FilterPhase::placesOf(const Source &single, unsigned rows, int64_t stride, int64_t extent,
+                             int64_t places) {
   if (schedule.kernel->step() == 1)
     return single;
-  Source pairs;
-  pairs.read = [this, single](const Place &place) {
-    Place even = place, odd = place;
-    even.indices[0] = e.mul(place.indices[0], 2);
-    odd.indices[0] = e.add(even.indices[0], 1);
-    if (problem.batch % 2 == 0)
-      return e.pairUp(single.read(even), single.read(odd));
-    Value last = e.constant(problem.batch - 1), exists = e.less(even.indices[0], last);
-    odd.indices[0] = e.minimum(odd.indices[0], last);
-    Value second = single.read(odd);
-    return e.pairUp(single.read(even), e.select(exists, second, e.zeroVector()));
-  };
-  if (single.address)
-    pairs.address = [this, single](ValueRange indices) {
-      SmallVector<Value> even(indices);
-      even[0] = e.mul(even[0], 2);
-      return single.address(even);
-    };
-  return pairs;
-}
-
-/// The rows of an image and those that stand `below` them, of all `rows`; zeros behind the last.
-Source FilterPhase::halvesOf(Source single, int64_t rows, int64_t below) {
-  Source pairs;
-  pairs.read = [this, single, rows, below](const Place &place) {
-    Place lower = place;
-    Value &row = lower.indices[lower.indices.size() - 2];
-    row = e.add(row, below);
-    Value exists = e.less(row, e.constant(rows));
-    row = e.minimum(row, e.constant(rows - 1));
-    Value second = single.read(lower);
-    return e.pairUp(single.read(place), e.select(exists, second, e.zeroVector()));
-  };
-  pairs.address = single.address;
-  return pairs;
+  if (problem.batch > stored.batch)
+    return pairsOf(e, single,
+                   {.axis = rows,
+                    .step = 1,
+                    .apart = problem.output[1] * stride,
+                    .places = places,
+                    .extent = extent});
+  return pairsOf(e, single,
+                 {.axis = 0,
+                  .step = 2,
+                  .apart = 1,
+                  .places = schedule.images(problem),
+                  .extent = stored.batch});
 }
 
 FilterPhase::Task FilterPhase::decode(Value number) {
@@ -309,17 +288,13 @@ FilterPhase::Band FilterPhase::bandAt(Value number) {
 }
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
-  image = source(0, imageOrBlockMap(stored.batch, stored.inChannels, stored.xBlock, stored.input));
-  gradient =
-      source(1, imageOrBlockMap(stored.batch, stored.outChannels, stored.yBlock, stored.output));
-  if (problem.batch > stored.batch) {
-    const int64_t below = problem.output[1];
-    image = halvesOf(image, stored.input[1], below * stored.stride[1]);
-    gradient = halvesOf(gradient, stored.output[1], below);
-  } else {
-    image = imagesOf(image);
-    gradient = imagesOf(gradient);
-  }
+  auto rowsOf = [](int64_t block) { return block > 1 ? 4u : 3u; };
+  image = placesOf(
+      source(0, imageOrBlockMap(stored.batch, stored.inChannels, stored.xBlock, stored.input)),
+      rowsOf(stored.xBlock), stored.stride[1], stored.input[1], problem.input[1]);
+  gradient = placesOf(
+      source(1, imageOrBlockMap(stored.batch, stored.outChannels, stored.yBlock, stored.output)),
+      rowsOf(stored.yBlock), /*stride=*/1, stored.output[1], problem.output[1]);
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);

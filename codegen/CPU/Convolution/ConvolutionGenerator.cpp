@@ -12,7 +12,6 @@
 #include "codegen/CPU/Reduce/BandReducer.h"
 #include "codegen/CPU/Winograd/WinogradSchedule.h"
 #include "codegen/Kernel/MinimalFiltering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -158,9 +157,36 @@ void codegen::copyTransposed(PackEmitter &e, const Source &source, ArrayRef<Valu
   });
 }
 
+Source codegen::pairsOf(PackEmitter &e, const Source &single, const PairIndex &index) {
+  auto firstOf = [&e, index](ValueRange indices) {
+    SmallVector<Value> first(indices);
+    first[index.axis] = e.mul(first[index.axis], index.step);
+    return first;
+  };
+  Source pairs;
+  pairs.read = [&e, single, index, firstOf](const Place &place) {
+    Place even = place, odd = place;
+    even.indices = firstOf(place.indices);
+    odd.indices = even.indices;
+    Value &second = odd.indices[index.axis];
+    second = e.add(second, index.apart);
+    if ((index.places - 1) * index.step + index.apart < index.extent)
+      return e.pairUp(single.read(even), single.read(odd));
+    Value exists = e.less(second, e.constant(index.extent));
+    second = e.minimum(second, e.constant(index.extent - 1));
+    Value read = single.read(odd);
+    return e.pairUp(single.read(even), e.select(exists, read, e.zeroVector()));
+  };
+  if (single.address)
+    pairs.address = [single, firstOf](ValueRange indices) {
+      return single.address(firstOf(indices));
+    };
+  return pairs;
+}
+
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                         const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-                        Value target, int64_t step, int64_t rowStep, Value next) {
+                        Value target, int64_t step, int64_t rowStep) {
   Value zero = e.constant(0);
   auto place = [&](Value row, Value chunk) {
     return e.at(target, e.add(e.mul(row, pitch), chunk));
@@ -176,19 +202,10 @@ void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> co
     if (!whole)
       mask = e.intersect(e.lanesFrom(firstAt(e, e.sub(zero, w), step)),
                          e.lanesBelow(firstAt(e, e.sub(e.constant(extents[2]), w), step)));
-    auto read = [&](Value channel) {
-      if (source.address)
-        e.prefetch(source.address({corner[0], channel, corner[2], e.add(h, ahead * rowStep), w}),
-                   /*forWriting=*/false);
-      return source.read({{corner[0], channel, corner[2], h, w}, 4, step, mask});
-    };
-    Value vector = read(corner[1]);
-    if (next) {
-      // It is the channel itself where there is no other: its pair is zero.
-      Value exists = e.less(corner[1], next);
-      vector =
-          e.pairUp(vector, arith::SelectOp::create(e.b, e.loc, exists, read(next), e.zeroVector()));
-    }
+    if (source.address)
+      e.prefetch(source.address({corner[0], corner[1], corner[2], e.add(h, ahead * rowStep), w}),
+                 /*forWriting=*/false);
+    Value vector = source.read({{corner[0], corner[1], corner[2], h, w}, 4, step, mask});
     e.storeUnaligned(vector, place(row, chunk));
   };
   // Chunks of whole vectors inside the image, where the columns are known.
