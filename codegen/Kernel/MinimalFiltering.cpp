@@ -33,8 +33,8 @@ static std::vector<double> productOf(ArrayRef<double> points, size_t left) {
   return product;
 }
 
-/// Of those with four pairs the ones that erred least among sixteenths up to 3: several times less
-/// than the small powers 1, 2, 1/2 and 4 or 1/4.
+/// Those with four pairs were searched among sixteenths: they err several times less than the small
+/// powers 1, 2, 1/2 and 4 or 1/4.
 static ArrayRef<double> finitePoints(int64_t count) {
   static const double powers[] = {0, 1, -1, 2, -2, 0.5, -0.5};
   static const double pairs[] = {0.25, -0.25, 0.625, -0.625, 1.125, -1.125, 2, -2};
