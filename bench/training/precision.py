@@ -2,9 +2,10 @@
 """Trains networks in f32, bf16 and f16, the last with its dynamic loss scale, and compares how they learn.
 
 usage: precision.py --data idx:FOLDER [--tools build/release/bin] [--nets lenet,residual] [--seeds 1,2,3] [--threads N] [--json]
-       precision.py --data cifar:FOLDER --nets resnet20,alexnet_r ...
+       precision.py --data cifar:FOLDER --nets resnet20,resnet56,alexnet_r,dcgan ...
        precision.py --data text:FILE --nets char-rnn,gpt ...
-`curve` has the mean loss of each fortieth of the steps, which `bench/plot.py precision` draws.
+       precision.py --data words:FILE --nets lstm_ptb ...
+`curve` has the mean loss of each fortieth of the steps, which `bench/plot.py precision` draws; a GAN's two losses are two rows.
 """
 import runs
 
@@ -16,6 +17,9 @@ NETS = {
     "resnet20": ("examples/cifar/resnet_cifar.dl", ["-D", "blocks=3"], ["--epochs", "2"]),
     "alexnet_r": ("examples/cifar/alexnet_r.dl", [],
                   "--epochs 4 --augment normalise:mean=0.4/0.4/0.4:std=0.2/0.2/0.2 --override optimizer.learning_rate=0.01".split()),
+    "resnet56": ("examples/cifar/resnet_cifar.dl", [], ["--epochs", "2"]),
+    "dcgan": ("examples/dcgan/dcgan.dl", ["-D", "width=16", "-D", "N=32"], ["--augment", "resize:64x64", "--steps", "800"]),
+    "lstm_ptb": ("examples/lstm_ptb/lstm_ptb.dl", ["-D", "N=32"], ["--epochs", "3"]),
     "char-rnn": ("examples/char-rnn/char-rnn.dl", [], ["--epochs", "1"]),
     "gpt": ("examples/gpt/gpt.dl", "-D vocabulary=65 -D context=64 -D width=128 -D layers=2 -D heads=4 -D joined=1 -D warm=50 -D N=16 -D T=64".split(),
             ["--steps", "600"]),
@@ -32,9 +36,11 @@ def rows(bench, net, seed):
     model, compiling, training = NETS[net]
     for precision in PRECISIONS:
         module = bench.compile(f"{net}-{precision}.so", model, *compiling, f"--precision={precision}")
-        summary, loss = bench.train(module, seed, *training, *threads)
-        row = {"net": net, "precision": precision, "seed": seed, "steps": summary["steps"], "train_loss": loss}
-        yield {**row, **{name: summary[name] for name in ("test_loss", "test_accuracy", "test_perplexity") if name in summary}, "curve": curve(bench.losses)}
+        summary, _ = bench.train(module, seed, *training, *threads)
+        tested = {name: summary[name] for name in ("test_loss", "test_accuracy", "test_perplexity") if name in summary}
+        for name, losses in bench.losses.items():
+            yield {"net": " ".join([net, *name.split(".")[:-1]]), "precision": precision, "seed": seed, "steps": summary["steps"],
+                   "train_loss": runs.last(losses), **tested, "curve": curve(losses)}
 
 
 if __name__ == "__main__":

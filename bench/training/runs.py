@@ -13,6 +13,10 @@ def output(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def last(losses):
+    return sum(losses[-100:]) / len(losses[-100:])
+
+
 class Runs:
     """Compiles and trains with the tools that the arguments name, in a folder of its own."""
 
@@ -31,11 +35,13 @@ class Runs:
         return module
 
     def train(self, module, seed, *flags, launcher=()):
-        """The run's summary, and the mean loss of its last hundred steps: what training went down to before evaluation. `losses` has those of all."""
+        """The run's summary, and the mean loss of its last hundred steps: what training went down to before evaluation. `losses` has those of all
+        steps under their names: `loss`, or where training has several steps, as a GAN's has, `generator.loss` and so on; the mean is the first one's."""
         lines = [json.loads(line) for line in output(self.dlc_run, *launcher, "train", module, "--data", self.arguments.data, "--seed", str(seed),
                                                      "--json", *flags).splitlines()]
-        self.losses = [line["loss"] for line in lines if "seconds" in line and "summary" not in line]
-        return lines[-1], sum(self.losses[-100:]) / len(self.losses[-100:])
+        steps = [line for line in lines if "seconds" in line and "summary" not in line]
+        self.losses = {name: [line[name] for line in steps] for name in steps[0] if name.split(".")[-1] == "loss"}
+        return lines[-1], last(next(iter(self.losses.values())))
 
 
 def main(description, choices, usual, choices_flag, what, seeds, add_flags, rows, text):

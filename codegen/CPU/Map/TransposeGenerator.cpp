@@ -1,8 +1,8 @@
 //===- TransposeGenerator.cpp - permutations that move the last axis --------------------------===//
 //
 // Memory is read along the operand's last axis and written along the result's, in square tiles that
-// are transposed in registers. Permutations that keep the last axis, elements that are not 4 or 8
-// bytes, and short axes go the way of map kernels, which gather.
+// are transposed in registers. Permutations that keep the last axis, elements of one byte, and
+// short axes go the way of map kernels, which gather.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Emitter/Walk.h"
@@ -22,7 +22,7 @@ struct TransposePlan {
   SmallVector<int64_t> order;  ///< axis i of the result is axis order[i] of the operand
   SmallVector<int64_t> result; ///< the result's index space
   int64_t across = 0;          ///< axis of the result that is the operand's last
-  int64_t lanes = 1;           ///< a tile has lanes x lanes elements
+  int64_t lanes = 1;           ///< a tile has lanes x lanes elements; 16 bits as many as f32
   int64_t perTask = 1;         ///< tiles
 
   static std::optional<TransposePlan> get(const KernelSpec &spec, const CpuTarget &target);
@@ -93,7 +93,7 @@ static void simplify(SmallVector<int64_t> &order, SmallVector<int64_t> &result) 
 std::optional<TransposePlan> TransposePlan::get(const KernelSpec &spec, const CpuTarget &target) {
   auto op = dyn_cast_or_null<dl::TransposeOp>(spec.anchorOp());
   const int64_t bytes = op ? program::elementBytes(getElementTypeOrSelf(op.getType())) : 0;
-  if (!op || !llvm::is_contained({4, 8}, bytes) || !followsAnchor(spec) ||
+  if (!op || !llvm::is_contained({2, 4, 8}, bytes) || !followsAnchor(spec) ||
       !resultsBehindAnchor(spec, false).empty() || op.getType().getNumElements() == 0)
     return std::nullopt;
   TransposePlan plan;
@@ -104,7 +104,7 @@ std::optional<TransposePlan> TransposePlan::get(const KernelSpec &spec, const Cp
   if (rank < 2 || plan.order.back() == rank - 1)
     return std::nullopt;
   plan.across = llvm::find(plan.order, rank - 1) - plan.order.begin();
-  plan.lanes = target.vectorBytes / bytes;
+  plan.lanes = target.vectorBytes / std::max<int64_t>(bytes, 4);
   if (plan.result[plan.across] < plan.lanes / 2 || plan.result.back() < plan.lanes / 2)
     return std::nullopt;
   auto results = llvm::to_vector_of<Value>(spec.block().back().getOperands());
@@ -124,9 +124,17 @@ std::optional<TransposePlan> TransposePlan::get(const KernelSpec &spec, const Cp
 //===------------------------------------------------------------------------------------------===//
 
 /// Row i, lane j becomes row j, lane i: in each round, rows `distance` apart exchange the lanes
-/// that are.
+/// that are. Numbers of 16 bits move as integers, which all processors have shuffles for.
 static void transposeRows(CodeEmitter &e, SmallVector<Value> &rows) {
   int64_t lanes = rows.size();
+  auto type = cast<VectorType>(rows.front().getType());
+  const bool isNarrow = type.getElementType().isBF16() || type.getElementType().isF16();
+  auto cast = [&](VectorType to) {
+    if (isNarrow)
+      for (Value &row : rows)
+        row = vector::BitCastOp::create(e.b, e.loc, to, row);
+  };
+  cast(type.clone(e.b.getI16Type()));
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -142,6 +150,7 @@ static void transposeRows(CodeEmitter &e, SmallVector<Value> &rows) {
       rows[i + distance] = vector::ShuffleOp::create(e.b, e.loc, a, b, high);
     }
   }
+  cast(type);
 }
 
 namespace {
@@ -150,41 +159,54 @@ namespace {
 class TileEmitter {
 public:
   TileEmitter(KernelFunction &kernel, const TransposePlan &plan, ArrayRef<Value> tile)
-      : kernel(kernel), e(kernel.e), plan(plan), origin(tile) {
+      : kernel(kernel), e(kernel.e), plan(plan), columns(plan.result[plan.across]),
+        length(plan.result.back()), origin(tile) {
     size_t last = plan.result.size() - 1;
     origin[plan.across] = e.mul(tile[plan.across], plan.lanes);
     origin[last] = e.mul(tile[last], plan.lanes);
+    columnsLeft = e.sub(e.constant(columns), origin[plan.across]);
+    rowsLeft = e.sub(e.constant(length), origin[last]);
   }
 
+  /// Where masks are dear, whole tiles have code of their own without them.
   LogicalResult run() {
-    int64_t lanes = plan.lanes;
-    int64_t columns = plan.result[plan.across], length = plan.result.back();
-    Value columnsLeft = left(columns, origin[plan.across]), rowsLeft = left(length, origin.back());
-    Value readMask = maskOf(columns, columnsLeft), writeMask = maskOf(length, rowsLeft);
-    SmallVector<Value> rows;
-    for (int64_t i = 0; i < lanes; ++i)
-      rows.push_back(read(i, readMask));
-    transposeRows(e, rows);
-    for (int64_t i = 0; i < lanes; ++i) {
-      Value exists =
-          columns % lanes == 0 ? e.number(1, e.b.getI1Type()) : e.less(e.constant(i), columnsLeft);
-      e.when(exists, [&] { write(i, rows[i], writeMask); });
+    const bool hasParts = columns % plan.lanes != 0 || length % plan.lanes != 0;
+    if (kernel.target.masksLanes || !hasParts || columns < plan.lanes || length < plan.lanes) {
+      move(hasParts);
+      return result;
     }
+    Value most = e.constant(plan.lanes - 1);
+    Value isWhole = e.both(e.less(most, columnsLeft), e.less(most, rowsLeft));
+    e.when(isWhole, [&] { move(false); });
+    e.when(e.equal(isWhole, e.number(0, e.b.getI1Type())), [&] { move(true); });
     return result;
   }
 
 private:
-  Value left(int64_t extent, Value start) { return e.sub(e.constant(extent), start); }
+  void move(bool isPart) {
+    Value readMask = isPart ? maskOf(columns, columnsLeft) : Value();
+    Value writeMask = isPart ? maskOf(length, rowsLeft) : Value();
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < plan.lanes; ++i)
+      rows.push_back(read(i, readMask, isPart));
+    transposeRows(e, rows);
+    for (int64_t i = 0; i < plan.lanes; ++i) {
+      Value exists = isPart && columns % plan.lanes != 0 ? e.less(e.constant(i), columnsLeft)
+                                                         : e.number(1, e.b.getI1Type());
+      e.when(exists, [&] { write(i, rows[i], writeMask); });
+    }
+  }
+
   Value maskOf(int64_t extent, Value count) {
     return extent % plan.lanes == 0 ? Value() : e.firstLanes(count, plan.lanes);
   }
 
   /// The operand along its last axis, at the tile's element `row` of the result's last axis.
-  Value read(int64_t row, Value mask) {
+  Value read(int64_t row, Value mask, bool isPart) {
     SmallVector<Value> place(origin);
     place.back() = e.add(place.back(), row);
-    if (plan.result.back() % plan.lanes != 0)
-      place.back() = e.minimum(place.back(), e.constant(plan.result.back() - 1));
+    if (isPart && length % plan.lanes != 0)
+      place.back() = e.minimum(place.back(), e.constant(length - 1));
     Point point;
     point.shape = plan.operand();
     point.indices.resize(place.size());
@@ -214,7 +236,9 @@ private:
   KernelFunction &kernel;
   CodeEmitter &e;
   const TransposePlan &plan;
+  const int64_t columns, length; ///< the extents of the result's two axes
   SmallVector<Value> origin;
+  Value columnsLeft, rowsLeft; ///< of the extents, from the tile's origin on
   LogicalResult result = success();
 };
 
