@@ -43,11 +43,12 @@ PackedPhase::IndexMap imageOrBlockMap(int64_t outer, int64_t channels, int64_t b
 /// The first lane or row at or behind a place `distance` from the first, which may be negative.
 mlir::Value firstAt(PackEmitter &e, mlir::Value distance, int64_t step);
 
-/// Which numbers of a tensor stand in a place, in pairs along an axis: place i has those at i *
-/// step and `apart` behind it, zero where the axis ends at `extent`.
+/// Which numbers of a tensor stand in a place, in pairs along an axis: place i has those at first +
+/// i * step and `apart` behind it, zero in front of the axis and where it ends at `extent`; a
+/// second one is zero in front of `secondFrom`.
 struct PairIndex {
   unsigned axis;
-  int64_t step, apart, places, extent;
+  int64_t first, step, apart, places, extent, secondFrom = 0;
 };
 /// The places that `single` makes.
 Source pairsOf(PackEmitter &e, const Source &single, const PairIndex &index);
@@ -85,7 +86,9 @@ mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate 
                                         mlir::ModuleOp module, const ConvolutionProblem &problem);
 
 /// What a micro-kernel multiplies of a filter's gradient: of a single image, where it takes pairs,
-/// two, which are its upper and its lower rows. Those of a single tap without padding do not meet.
+/// two, which are the rows that taps of the upper and of the lower half of dy's rows meet, padding
+/// among them. A row in the middle is in both halves, once as zeros: what stands against these
+/// counts in the sum anyway, so that no infinity spreads.
 ConvolutionProblem filterProblem(const ConvolutionProblem &problem, const MicroKernel &kernel);
 /// Backward filter, of such a problem; nothing in the same case.
 std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem,

@@ -177,6 +177,7 @@ void DataPhase::compute() {
   if (geometry.numbers == 2 && geometry.sourceBlock == 1)
     image = pairsOf(e, image,
                     {.axis = 1,
+                     .first = 0,
                      .step = 2,
                      .apart = 1,
                      .places = geometry.groups * geometry.sourceChannels,

@@ -11,7 +11,8 @@
 // Of a filter of one tap, without padding, images in blocks of channels need no copy: the
 // micro-kernel reads both where they lie, and asks for the lines of the next band meanwhile. Of
 // others it reads dy in blocks where it lies, and x's copy. Where the micro-kernel multiplies pairs
-// both are copied as pairs of images, those of a single one being its upper and its lower rows.
+// both are copied as pairs of images, those of a single one being its upper and its lower rows, x's
+// with what the taps meet.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -121,8 +122,7 @@ private:
     Value source, gradient;
   };
 
-  Source placesOf(const Source &single, unsigned rows, int64_t stride, int64_t extent,
-                  int64_t places);
+  Source placesOf(const Source &single, const PairIndex &rows);
   Task decode(Value number);
   Band bandAt(Value number);
   Operands inPlace(const Task &task, const Band &band);
@@ -193,7 +193,8 @@ ConvolutionProblem codegen::filterProblem(const ConvolutionProblem &p, const Mic
   ConvolutionProblem halves = p;
   halves.batch = 2;
   halves.output[1] = ceilDiv(p.output[1], 2);
-  halves.input[1] = (halves.output[1] - 1) * p.stride[1] + 1;
+  halves.padLow[1] = 0;
+  halves.input[1] = (halves.output[1] - 1) * p.stride[1] + (p.kernel[1] - 1) * p.dilation[1] + 1;
   return halves;
 }
 
@@ -237,20 +238,15 @@ Value FilterPhase::slots(Value group, Value chunk, Value panel) {
 //===------------------------------------------------------------------------------------------===//
 
 /// What `single` reads as the micro-kernel takes it: as it is, in pairs of images, or of an image's
-/// `places` upper rows and the lower ones, of `extent` along the axis `rows`.
-Source FilterPhase::placesOf(const Source &single, unsigned rows, int64_t stride, int64_t extent,
-                             int64_t places) {
+/// upper and lower `rows`.
+Source FilterPhase::placesOf(const Source &single, const PairIndex &rows) {
   if (schedule.kernel->step() == 1)
     return single;
   if (problem.batch > stored.batch)
-    return pairsOf(e, single,
-                   {.axis = rows,
-                    .step = 1,
-                    .apart = problem.output[1] * stride,
-                    .places = places,
-                    .extent = extent});
+    return pairsOf(e, single, rows);
   return pairsOf(e, single,
                  {.axis = 0,
+                  .first = 0,
                   .step = 2,
                   .apart = 1,
                   .places = schedule.images(problem),
@@ -289,12 +285,24 @@ FilterPhase::Band FilterPhase::bandAt(Value number) {
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   auto rowsOf = [](int64_t block) { return block > 1 ? 4u : 3u; };
+  const int64_t upperRows = problem.output[1], lowerRows = stored.output[1] - upperRows;
   image = placesOf(
       source(0, imageOrBlockMap(stored.batch, stored.inChannels, stored.xBlock, stored.input)),
-      rowsOf(stored.xBlock), stored.stride[1], stored.input[1], problem.input[1]);
+      {.axis = rowsOf(stored.xBlock),
+       .first = -stored.padLow[1],
+       .step = 1,
+       .apart = lowerRows * stored.stride[1],
+       .places = problem.input[1],
+       .extent = stored.input[1]});
   gradient = placesOf(
       source(1, imageOrBlockMap(stored.batch, stored.outChannels, stored.yBlock, stored.output)),
-      rowsOf(stored.yBlock), /*stride=*/1, stored.output[1], problem.output[1]);
+      {.axis = rowsOf(stored.yBlock),
+       .first = 0,
+       .step = 1,
+       .apart = lowerRows,
+       .places = upperRows,
+       .extent = stored.output[1],
+       .secondFrom = upperRows});
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
   panelBuffer = e.at(tileBuffer, e.lanes * e.lanes);

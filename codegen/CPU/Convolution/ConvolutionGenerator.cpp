@@ -158,28 +158,32 @@ void codegen::copyTransposed(PackEmitter &e, const Source &source, ArrayRef<Valu
 }
 
 Source codegen::pairsOf(PackEmitter &e, const Source &single, const PairIndex &index) {
-  auto firstOf = [&e, index](ValueRange indices) {
-    SmallVector<Value> first(indices);
-    first[index.axis] = e.mul(first[index.axis], index.step);
-    return first;
+  auto at = [&e, index](ValueRange indices, int64_t from) {
+    SmallVector<Value> moved(indices);
+    moved[index.axis] = e.add(e.mul(moved[index.axis], index.step), from);
+    return moved;
+  };
+  auto read = [&e, single, index, at](const Place &place, int64_t from, int64_t least) {
+    Place there = place;
+    there.indices = at(place.indices, from);
+    const int64_t last = from + (index.places - 1) * index.step;
+    if (from >= least && last < index.extent)
+      return single.read(there);
+    Value &number = there.indices[index.axis], first = e.constant(least);
+    Value exists =
+        e.both(e.less(e.add(first, -1), number), e.less(number, e.constant(index.extent)));
+    number = e.maximum(e.minimum(number, e.constant(index.extent - 1)), first);
+    Value vector = single.read(there);
+    return e.select(exists, vector, e.zeroVector());
   };
   Source pairs;
-  pairs.read = [&e, single, index, firstOf](const Place &place) {
-    Place even = place, odd = place;
-    even.indices = firstOf(place.indices);
-    odd.indices = even.indices;
-    Value &second = odd.indices[index.axis];
-    second = e.add(second, index.apart);
-    if ((index.places - 1) * index.step + index.apart < index.extent)
-      return e.pairUp(single.read(even), single.read(odd));
-    Value exists = e.less(second, e.constant(index.extent));
-    second = e.minimum(second, e.constant(index.extent - 1));
-    Value read = single.read(odd);
-    return e.pairUp(single.read(even), e.select(exists, read, e.zeroVector()));
+  pairs.read = [&e, index, read](const Place &place) {
+    Value even = read(place, index.first, 0);
+    return e.pairUp(even, read(place, index.first + index.apart, index.secondFrom));
   };
   if (single.address)
-    pairs.address = [single, firstOf](ValueRange indices) {
-      return single.address(firstOf(indices));
+    pairs.address = [single, index, at](ValueRange indices) {
+      return single.address(at(indices, index.first));
     };
   return pairs;
 }
@@ -425,7 +429,7 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
   SmallVector<Candidate> all;
   if (p.direction == Direction::BackwardFilter) {
     for (const MicroKernel *kernel : microKernels(element, target)) {
-      if (kernel->step() > p.batch && (kernel->inGroups() || !hasSingleTap(p) || p.output[1] == 1))
+      if (kernel->step() > p.batch && (kernel->inGroups() || p.output[1] == 1))
         continue;
       const ConvolutionProblem problem = filterProblem(p, *kernel);
       // A group's pixels follow each other in a row, in whose turns only blocks are copied.

@@ -443,6 +443,54 @@ TEST(Convolution, PlanesOfPairs) {
   checkKernel(computed, otherElements[1].rounding, "cpu-convolution");
 }
 
+/// The filter's gradient of a single image sums over pairs of an upper and a lower row: row-major
+/// images and those in blocks, as many rows above as below and one more, which both halves have and
+/// an infinity of which stays where it belongs, fewer rows than taps, strides, dilations and depth.
+TEST(Convolution, PairsOfRows) {
+  const std::vector<ConvolutionShapes> all = {
+      {{1, 16, 7, 9}, {16, 16, 3, 3}, {1, 16, 7, 9}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 16, 8, 9}, {32, 16, 3, 3}, {1, 32, 4, 4}, {2, 2}, {1, 1, 0, 1}, {1, 1}},
+      {{1, 16, 2, 9}, {16, 16, 5, 1}, {1, 16, 3, 9}, {1, 1}, {3, 2, 0, 0}, {1, 1}},
+      {{1, 32, 9, 9}, {32, 16, 3, 3}, {1, 32, 7, 7}, {1, 1}, {1, 1, 1, 1}, {2, 2}, 2},
+      {{1, 3, 19, 35}, {20, 3, 7, 7}, {1, 20, 10, 18}, {2, 2}, {3, 3, 3, 3}, {1, 1}},
+      {{1, 4, 5, 6, 5},
+       {16, 4, 2, 3, 1},
+       {1, 16, 4, 6, 5},
+       {1, 1, 1},
+       {0, 0, 1, 1, 0, 0},
+       {1, 1, 1},
+       1}};
+  const double rounding = otherElements[1].rounding;
+  for (const ConvolutionShapes &shapes : all) {
+    const KernelSource source = convolutionKernels(shapes)[2];
+    checkKernel(inElement(source, "bf16"), rounding, "cpu-convolution");
+    if (shapes.x[1] % 16 != 0)
+      continue;
+    for (bool last : {false, true})
+      checkKernel(inElement(withBlocks(source, shapes, Blocked::Both, last), "bf16"), rounding,
+                  "cpu-convolution");
+  }
+  // Rows of 7, of which the fourth is in both halves; dy's first and last meet zeros of the
+  // padding.
+  const KernelSource source = inElement(convolutionKernels(all[0])[2], "bf16");
+  for (unsigned number = 0;; ++number) {
+    CompiledTestKernel kernel(source, "native", "cpu-convolution", number);
+    ASSERT_TRUE(kernel);
+    for (unsigned operand : {0, 1})
+      for (int64_t row = operand; row < 7 - operand; ++row) {
+        std::vector<Tensor> inputs = kernel.randomInputs();
+        inputs[operand].values[row * 9 + 4] = INFINITY;
+        const Tensor expected = kernel.oracle(inputs).front(), got = kernel.run(inputs).front();
+        for (size_t i = 0; i < got.values.size(); ++i)
+          ASSERT_EQ(std::isfinite(got.values[i]), std::isfinite(expected.values[i]))
+              << kernel.selection().candidate.schedule << ", operand " << operand << ", row " << row
+              << ", number " << i << " " << got.values[i] << " " << expected.values[i];
+      }
+    if (number + 1 >= kernel.candidates())
+      break;
+  }
+}
+
 /// By AMX's tiles, on any machine: taps of one and of several, strides, dilations and groups,
 /// pixels that fill no tile, images in blocks and with their channels last, read where they lie or
 /// copied, and computed while they are copied. In the filter's gradient an even number of images
