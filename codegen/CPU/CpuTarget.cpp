@@ -122,11 +122,12 @@ dl::Layouts CpuTarget::wantedLayouts(dl::FusedOp region) const {
 bool CpuTarget::takesReductions(dl::AnchorOp anchor) const { return anchor.takesReductions(); }
 
 /// Of products' large results: one kernel that goes through all variables, one behind the other,
-/// does so at twice the speed of many, which is more than a gradient costs that is small.
+/// does so at twice the speed of many, which is more than a gradient costs that is small. Gradients
+/// are f32's, whatever the product is in.
 bool CpuTarget::takesUpdates(dl::AnchorOp anchor) const {
+  const int64_t elements = cast<RankedTensorType>(anchor->getResult(0).getType()).getNumElements();
   return anchor.getAnchor() == dl::Anchor::Gemm &&
-         program::storageBytes(cast<RankedTensorType>(anchor->getResult(0).getType())) >=
-             machine.lastCacheBytes();
+         elements * int64_t(sizeof(float)) >= machine.lastCacheBytes();
 }
 
 /// Convolutions and poolings read each element many times, and their kernels know one layout of all

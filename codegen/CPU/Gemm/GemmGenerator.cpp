@@ -26,10 +26,11 @@ public:
 
 } // namespace
 
-/// Whether the gradient of a weight is read together with tensors of its size, as by its update.
+/// Whether the gradient of a weight is read together with tensors of its shape, as by its update.
 static bool updatesWeight(const KernelSpec &spec, dl::MatmulOp op) {
   auto isRead = [&](BlockArgument argument) {
-    return argument.getType() == op.getC().getType() &&
+    return cast<RankedTensorType>(argument.getType()).getShape() ==
+               op.getC().getType().getShape() &&
            llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != op; });
   };
   return op.getTransposeA() && llvm::any_of(spec.block().getArguments(), isRead);

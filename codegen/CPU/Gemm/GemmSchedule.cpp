@@ -154,6 +154,10 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
     s.panels = std::min(s.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
     chooseGrid(p, layout, s, m);
   }
+  // What is finished row by row waits in half of L2.
+  if (p.finishesRows)
+    s.tiles = std::clamp<int64_t>(m.l2Bytes / 2 / (m.elementBytes * layout.slotElements * s.panels),
+                                  1, s.tiles);
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
   const int64_t fitting =
       std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.tileElements));

@@ -201,7 +201,7 @@ static bool joinGradient(Joiner &joiner, Match match) {
   joined->setAttr(updateAttr, UnitAttr::get(joined.getContext()));
   alone.erase();
   const double apart = secondsFor(match);
-  if (!joiner.accept({{match.gradient, joined, apart}}, apart))
+  if (!joiner.accept({{match.gradient, joined, apart}}, apart, JoinedCode::Any))
     return false;
   for (auto [run, result] : llvm::enumerate(joined.getResults()))
     match.update.getResultTensor(run, match.tensor).replaceAllUsesWith(result);

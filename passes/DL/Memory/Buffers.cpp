@@ -91,12 +91,9 @@ static bool staysInPlace(Operation *op, std::optional<Rows> rows) {
   return rows && (isa<ReductionOp>(op) || (index && spreadsOverRows(index, *rows)));
 }
 
-/// True if every path from `argument` to `result` stays in place.
-static bool sameIndexOnly(BlockArgument argument, Value result,
-                          const llvm::SetVector<Value> &slice) {
+/// True if every path from `argument` to the value whose slice it is stays in place.
+static bool sameIndexOnly(BlockArgument argument, const llvm::SetVector<Value> &slice) {
   const std::optional<Rows> rows = rowsOf(*argument.getOwner());
-  if (argument.getType() != result.getType())
-    return false;
   llvm::SetVector<Value> reached;
   reached.insert(argument);
   for (size_t i = 0; i < reached.size(); ++i)
@@ -126,11 +123,11 @@ SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
     for (auto [i, slice] : llvm::enumerate(slices))
       if (slice.contains(argument))
         users.push_back(i);
-    if ((isUpdate || users.size() == 1) && llvm::all_of(users, [&](unsigned i) {
-          return sameIndexOnly(argument, yielded[i], slices[i]);
-        }))
+    if ((isUpdate || users.size() == 1) &&
+        llvm::all_of(users, [&](unsigned i) { return sameIndexOnly(argument, slices[i]); }))
       for (unsigned i : users)
-        pairs.push_back({argument.getArgNumber(), i});
+        if (argument.getType() == yielded[i].getType())
+          pairs.push_back({argument.getArgNumber(), i});
   }
   return pairs;
 }

@@ -18,6 +18,7 @@
 #include "passes/DL/Passes.h"
 #include "passes/DL/Simplify/DeadCode.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 #include <set>
 
 namespace dlc::dl {
@@ -92,12 +93,16 @@ Scheduler::Scheduler(EntryOp entry) {
     missing.push_back(llvm::count_if(op->getOperands(), [&](Value operand) {
       return position.contains(operand.getDefiningOp());
     }));
+  llvm::StringMap<SmallVector<Value>> reads;
+  for (auto read : entry.getBlock().getOps<ReadOp>())
+    reads[read.getVariable()].push_back(read);
   for (auto [index, op] : llvm::enumerate(ops))
     if (op->hasAttr(updateAttr)) {
       weightGradients.insert(op);
-      for (Value operand : op->getOperands())
-        if (operand.getDefiningOp<ReadOp>())
-          addReaders(operand, index);
+      for (Operation *user : op->getUsers())
+        if (auto assign = dyn_cast<AssignOp>(user))
+          for (Value old : reads.lookup(assign.getVariable()))
+            addReaders(old, index);
     }
   auto addGradient = [&](Value value) {
     Operation *producer = bufferOf(value).getDefiningOp();

@@ -1,5 +1,6 @@
 // RUN: dlc-opt --dl-schedule --mlir-print-local-scope %s | FileCheck %s
 
+dl.variable @w.bf16 : tensor<8x8xbf16> role<state> init(#program.init<constant, 0.0, 0.0>)
 dl.variable @w : tensor<8x8xf32> role<parameter> init(#program.init<constant, 0.0, 0.0>)
 
 // Reads come first and assigns last; the weight gradient runs before the gradient that flows on, although it stands behind.
@@ -38,6 +39,26 @@ dl.entry @updated(%x: tensor<2x8xf32>, %dy: tensor<2x8xf32>) -> (tensor<2x8xf32>
   }
   dl.assign @w, %new : tensor<8x8xf32>
   dl.return %y : tensor<2x8xf32>
+}
+
+// An update that a gradient's region holds waits for what reads any variable that it is assigned to, also one that it only writes.
+// CHECK-LABEL: dl.entry @copied
+// CHECK: dl.matmul
+// CHECK: dl.fused{{.*}}dl.update
+dl.entry @copied(%x: tensor<2x8xf32>, %dy: tensor<2x8xbf16>) -> (tensor<2x8xbf16>) attributes {kind = #program.entry<train>} {
+  %w = dl.read @w : tensor<8x8xf32>
+  %copy = dl.read @w.bf16 : tensor<8x8xbf16>
+  %new:2 = dl.fused(%x, %w) {dl.update} : (tensor<2x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xbf16>) {
+  ^bb0(%0: tensor<2x8xf32>, %1: tensor<8x8xf32>):
+    %2 = dl.matmul %0, %0 transpose_a : tensor<2x8xf32>, tensor<2x8xf32>
+    %3 = dl.subtract %1, %2 : tensor<8x8xf32>
+    %4 = dl.cast %3 : tensor<8x8xf32> to tensor<8x8xbf16>
+    dl.yield %3, %4 : tensor<8x8xf32>, tensor<8x8xbf16>
+  }
+  %dx = dl.matmul %dy, %copy : tensor<2x8xbf16>, tensor<8x8xbf16>
+  dl.assign @w, %new#0 : tensor<8x8xf32>
+  dl.assign @w.bf16, %new#1 : tensor<8x8xbf16>
+  dl.return %dx : tensor<2x8xbf16>
 }
 
 // Of two chains that begin with a large tensor the first is finished before the second begins: one large tensor is live.
