@@ -62,5 +62,6 @@ def main(description, choices, usual, choices_flag, what, seeds, add_flags, rows
         for seed in arguments.seeds.split(","):
             for name in arguments.chosen.split(","):
                 for row in rows(runs, name, int(seed)):
-                    tested = f"  test loss {row['test_loss']:.4f}  accuracy {100 * row['test_accuracy']:.2f} %" if "test_loss" in row else ""
+                    tested = f"  test loss {row['test_loss']:.4f}" if "test_loss" in row else ""
+                    tested += f"  accuracy {100 * row['test_accuracy']:.2f} %" if "test_accuracy" in row else ""
                     print(json.dumps(row) if arguments.json else f"{text(row)}  last 100 steps {row['train_loss']:.4f}{tested}", flush=True)

@@ -8,7 +8,8 @@
 //   1  adds the parts in ascending order, transforms the sums back and writes them.
 //
 // Where tasks share the tiles of all blocks, two phases before them transform those of x and of dy
-// into the workspace, and a task of phase 0 has all products of a point.
+// into the workspace, and a task of phase 0 has all products of a point. Of more tiles than the
+// workspace is to hold, these three go through some of the blocks, and then again through others.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -48,7 +49,11 @@ struct FilterPlan {
   int64_t imageElements() const { return sizes.points * imageStride(); }
   int64_t blockElements() const { return sizes.points * (imageStride() + gradientStride()); }
   int64_t sharedElements() const {
-    return schedule().sharesTiles ? sizes.blocks * blockElements() : 0;
+    return schedule().sharesTiles ? sizes.sharedBlocks() * blockElements() : 0;
+  }
+  /// Tasks of the three phases of a round, of `blocks` blocks.
+  std::array<int64_t, 3> tasksOf(int64_t blocks) const {
+    return {blocks * sizes.sourceVectors, blocks * gradientVectors(), sizes.points};
   }
   int64_t gradientVectors() const { return sizes.targetPanels * sizes.channelVectorsOfPanel(); }
   int64_t gatherElements() const {
@@ -118,10 +123,12 @@ Candidate codegen::winogradFilterCandidate(const ConvolutionProblem &problem,
   candidate.parameters = numbersOf(schedule);
   candidate.workspaceBytes = 4 * (schedule.splits * plan.partElements() + plan.sharedElements());
   if (schedule.sharesTiles) {
-    for (int64_t vectors : {sizes.sourceVectors, plan.gradientVectors()})
-      candidate.phases.push_back(
-          {uint64_t(sizes.blocks * vectors), uint64_t(4 * plan.transformElements())});
-    candidate.phases.push_back({uint64_t(sizes.points), 0});
+    const int64_t scratch[] = {plan.transformElements(), plan.transformElements(), 0};
+    for (int64_t block = 0; block < sizes.blocks; block += sizes.sharedBlocks()) {
+      const auto tasks = plan.tasksOf(std::min(sizes.sharedBlocks(), sizes.blocks - block));
+      for (auto [number, elements] : llvm::zip_equal(tasks, scratch))
+        candidate.phases.push_back({uint64_t(number), uint64_t(4 * elements)});
+    }
   } else {
     candidate.phases.push_back(
         {uint64_t(schedule.splits * plan.panelChunks() * plan.vectorChunks()),
@@ -186,7 +193,9 @@ FilterPhase::Task FilterPhase::wholeTask() {
 }
 
 void FilterPhase::shareBlock(Value block) {
-  images = e.at(kernel.workspace(), e.add(e.mul(block, plan.blockElements()), plan.partElements()));
+  Value ofRound = e.rem(block, sizes.sharedBlocks());
+  images =
+      e.at(kernel.workspace(), e.add(e.mul(ofRound, plan.blockElements()), plan.partElements()));
   gradients = e.at(images, plan.imageElements());
 }
 
@@ -207,9 +216,12 @@ void FilterPhase::shareGradients() {
 }
 
 void FilterPhase::reduceShared(LLVM::LLVMFuncOp micro) {
-  e.loop(sizes.blocks, [&](Value block) {
+  Value round = e.div(kernel.task, sizes.points), point = e.rem(kernel.task, sizes.points);
+  Value first = e.mul(round, sizes.sharedBlocks());
+  Value end = e.minimum(e.add(first, sizes.sharedBlocks()), e.constant(sizes.blocks));
+  e.loop(first, end, 1, [&](Value block) {
     shareBlock(block);
-    multiply(wholeTask(), kernel.task, micro, block, e.less(e.constant(0), block));
+    multiply(wholeTask(), point, micro, block, e.less(e.constant(0), block));
   });
 }
 
@@ -343,6 +355,20 @@ void FilterPhase::addParts() {
   });
 }
 
+/// A phase that runs the tasks of function `first` from number `task` on.
+static void emitLater(ModuleOp module, const CpuTarget &target, StringRef name, StringRef first,
+                      int64_t task) {
+  OpBuilder builder(module.getContext());
+  auto earlier = module.lookupSymbol<LLVM::LLVMFuncOp>(first);
+  auto later = createFunction(builder, earlier.getLoc(), module, target, name,
+                              earlier.getArgumentTypes(), /*exported=*/true);
+  CodeEmitter e(builder, earlier.getLoc());
+  SmallVector<Value> arguments(later.getArguments());
+  arguments[1] = e.add(arguments[1], e.number(double(task), arguments[1].getType()));
+  LLVM::CallOp::create(builder, e.loc, earlier, arguments);
+  LLVM::ReturnOp::create(builder, e.loc, ValueRange());
+}
+
 LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidate &candidate,
                                           const CpuTarget &target, StringRef symbol,
                                           ModuleOp module, const ConvolutionProblem &problem) {
@@ -367,6 +393,10 @@ LogicalResult codegen::emitWinogradFilter(const KernelSpec &spec, const Candidat
         failed(run([](FilterPhase &phase) { phase.shareGradients(); })) ||
         failed(run([&](FilterPhase &phase) { phase.reduceShared(function); })))
       return failure();
+    for (int64_t round = 1; round < plan.sizes.sharedRounds(); ++round)
+      for (auto [number, tasks] : llvm::enumerate(plan.tasksOf(plan.sizes.sharedBlocks())))
+        emitLater(module, target, phaseSymbol(symbol, candidate, count++),
+                  phaseSymbol(symbol, candidate, number), round * tasks);
   } else if (failed(run([&](FilterPhase &phase) { phase.reduce(function); }))) {
     return failure();
   }

@@ -25,7 +25,7 @@ struct WinogradSchedule {
   /// data); for the filter's gradient, of output channels, and vectors of input channels.
   int64_t panels = 1, channelVectors = 1;
   int64_t splits = 1; ///< parts of all blocks, for the filter's gradient
-  /// Whether its tiles are transformed once, for all tasks, in a phase of their own.
+  /// Whether its tiles are transformed once, for all tasks, in phases of their own.
   bool sharesTiles = false;
 
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
@@ -76,6 +76,9 @@ struct WinogradSizes {
   int64_t filterTileBytes() const {
     return 4 * points * blockTiles * (sourceVectors * lanes * parts + targetPanels * width);
   }
+  /// Of blocks whose shared tiles stand in the workspace at a time.
+  int64_t sharedBlocks() const;
+  int64_t sharedRounds() const { return ceilDiv(blocks, sharedBlocks()); }
   std::unique_ptr<TileTransform> transform() const;
 };
 
