@@ -23,6 +23,14 @@ Value PackEmitter::loadAligned(Value pointer) {
 void PackEmitter::storeAligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, target.vectorBytes);
 }
+bool PackEmitter::streams(int64_t bytes) const {
+  return target.vectorBytes == lineBytes && bytes > target.machine.lastCacheBytes();
+}
+void PackEmitter::storeStreamed(Value vector, Value pointer) {
+  LLVM::StoreOp::create(b, loc, vector, pointer, target.vectorBytes, /*isVolatile=*/false,
+                        /*isNonTemporal=*/true);
+}
+void PackEmitter::endStreams() { LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::seq_cst); }
 void PackEmitter::storeUnaligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, /*alignment=*/element.bytes());
 }

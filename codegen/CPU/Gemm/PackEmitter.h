@@ -47,6 +47,12 @@ public:
   /// A full vector at a place aligned to vectors.
   mlir::Value loadAligned(mlir::Value pointer);
   void storeAligned(mlir::Value vector, mlir::Value pointer);
+  /// Whether vectors can go to memory past the caches, which then read no line that is written:
+  /// where `bytes` are more than the last cache holds, and a vector is a line.
+  bool streams(int64_t bytes) const;
+  /// storeAligned on that way; endStreams() comes before another thread reads it.
+  void storeStreamed(mlir::Value vector, mlir::Value pointer);
+  void endStreams();
   /// A full vector anywhere.
   void storeUnaligned(mlir::Value vector, mlir::Value pointer);
   mlir::Value zeroVector() { return number(0, vectorType()); }

@@ -70,12 +70,14 @@ static Value pixelOf(PackEmitter &e, TileArguments &arguments, Value row, int64_
 
 void codegen::callToPoints(PackEmitter &e, const TileTransform &transform, Side side,
                            const TilePlaces &places) {
+  const bool streams = places.streams;
   call(e, side, "points", places, [&](PackEmitter &e, TileArguments &arguments) {
     transform.toPoints(
         e, side, arguments.numbers,
         [&](Value row, int64_t col) { return e.loadAligned(pixelOf(e, arguments, row, col)); },
         [&](Value point, int64_t part, Value value) {
-          e.storeAligned(value, partOf(e, arguments, point, part));
+          Value place = partOf(e, arguments, point, part);
+          streams ? e.storeStreamed(value, place) : e.storeAligned(value, place);
         });
   });
 }

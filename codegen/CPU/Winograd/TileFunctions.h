@@ -19,7 +19,8 @@ struct TilePlaces {
   int64_t rowStride;
   mlir::Value points;
   int64_t pointStride, partStride;
-  mlir::Value numbers; ///< TileTransform::bufferVectors()
+  mlir::Value numbers;  ///< TileTransform::bufferVectors()
+  bool streams = false; ///< whether points go past the caches, to be ended by PackEmitter
 };
 
 /// Call the function of the module that goes from pixels to points, or back.

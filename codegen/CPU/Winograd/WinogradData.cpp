@@ -147,6 +147,7 @@ void DataPhase::transformFilter() {
   Value taps = kernel.scratch;
   numbers = e.at(taps, sizes.tapElements());
   const int64_t step = plan.filterChannels();
+  const bool streams = e.streams(4 * sizes.points * plan.filterStride());
   SmallVector<Value> task =
       e.delinearize(kernel.task, {sizes.targetPanels, ceilDiv(sizes.sourceChannels, step)});
   Value panel = task[0], first = e.mul(task[1], step);
@@ -171,10 +172,13 @@ void DataPhase::transformFilter() {
           e.storeAligned(read, tapPlace(taps, row, col));
         });
       });
-      callToPoints(e, *transform, TileTransform::Side::Filter,
-                   {taps, sizes.wideTaps * e.lanes, place, plan.filterStride(), e.lanes, numbers});
+      callToPoints(
+          e, *transform, TileTransform::Side::Filter,
+          {taps, sizes.wideTaps * e.lanes, place, plan.filterStride(), e.lanes, numbers, streams});
     });
   });
+  if (streams)
+    e.endStreams();
 }
 
 //===------------------------------------------------------------------------------------------===//

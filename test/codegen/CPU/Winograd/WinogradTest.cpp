@@ -95,6 +95,15 @@ TEST(Winograd, Elements) {
 TEST(Winograd, Square) { check(TransformShapes::square); }
 TEST(Winograd, Images) { check(TransformShapes::images); }
 TEST(Winograd, PaddingPerSide) { check(TransformShapes::paddingPerSide); }
+/// Filters whose points are more than the last cache holds go to memory past it, where vectors are
+/// lines.
+TEST(Winograd, LargeFilters) {
+  const ConvolutionShapes shapes = {{1, 512, 6, 6}, {512, 512, 3, 3}, {1, 512, 4, 4},
+                                    {1, 1},         {0, 0, 0, 0},     {1, 1}};
+  const auto sources = convolutionKernels(shapes);
+  for (const KernelSource &source : {sources[0], sources[1]})
+    checkKernel(source, rounding, "cpu-winograd");
+}
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
