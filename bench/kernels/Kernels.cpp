@@ -9,7 +9,7 @@
 // in blocks of channels, as oneDNN does, and --prepared leaves out what inference does once,
 // packing and transforming weights, as the rival's time does. Where libxsmm-dnn is built in it is
 // a second rival; what it computes wrongly it is not timed at. A run of each comes before the
-// timed ones, in which another begins each time.
+// timed ones, in which another begins each time. With --bf16 all tensors are of bf16 on both sides.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "bench/kernels/Libxsmm.h"
@@ -18,11 +18,13 @@
 #include "bench/kernels/Rival.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <llvm/Support/FormatVariadic.h>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <unistd.h>
 
 using namespace dlc::bench;
@@ -33,7 +35,7 @@ struct Options {
   std::string filter, target = "native", algorithm = "heuristic";
   unsigned repetitions = 7;
   int64_t batch = 0; ///< of convolutions, 0: each its own
-  bool json = false, check = false, blocked = false, prepared = false;
+  bool json = false, check = false, blocked = false, prepared = false, half = false;
 };
 
 /// An image that one of our kernels keeps in blocks of channels; no pixels: it keeps it in plain
@@ -106,12 +108,18 @@ static double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-static std::string tensor(std::initializer_list<int64_t> shape) {
+static std::string tensor(std::initializer_list<int64_t> shape, bool half) {
   std::string text = "tensor<";
   for (int64_t extent : shape)
     text += std::to_string(extent) + "x";
-  return text + "f32>";
+  return text + (half ? "bf16>" : "f32>");
 }
+
+static uint16_t roundToHalf(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+static float widen(uint16_t half) { return std::bit_cast<float>(uint32_t(half) << 16); }
 
 /// A type as it is stored, if that is in blocks of channels.
 static std::string stored(const std::string &type, const Image &image) {
@@ -162,26 +170,42 @@ bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3
   }
   c.ours = std::move(*ours);
   if (peak == 0)
-    peak = measurePeakFlops(c.ours->vectorBytes() == 64);
+    peak = measurePeakFlops(c.ours->vectorBytes() == 64, options.half);
   for (size_t count : counts)
     c.buffers.push_back(std::make_unique<Buffer>(4 * count));
   for (size_t operand : {0, 1})
     fill(c.buffers[operand]->data(), counts[operand], operand + 1);
+  if (options.half)
+    for (size_t operand : {0, 1})
+      for (float &value : std::span(c.buffers[operand]->data(), counts[operand]))
+        value = widen(roundToHalf(value));
   c.resultCount = counts[2];
   std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
   return true;
 }
 
-/// From the plain order to that of `image`.
-static void bringInOrder(Buffer &buffer, size_t count, const Image &image) {
+/// From the plain order of f32 to that of `image`, as our kernel stores it.
+static void bringInOrder(Buffer &buffer, size_t count, const Image &image, bool half) {
   const std::vector<float> plain(buffer.data(), buffer.data() + count);
+  auto *halves = reinterpret_cast<uint16_t *>(buffer.data());
   for (size_t i = 0; i < count; ++i)
-    buffer.data()[image.place(i)] = plain[i];
+    if (half)
+      halves[image.place(i)] = roundToHalf(plain[i]);
+    else
+      buffer.data()[image.place(i)] = plain[i];
+}
+
+/// Element `i` of the plain order.
+static float elementAt(const Buffer &buffer, size_t i, const Image &image, bool half) {
+  const size_t place = image.place(i);
+  return half ? widen(reinterpret_cast<const uint16_t *>(buffer.data())[place])
+              : buffer.data()[place];
 }
 
 void Benchmark::convolution(const std::string &name, Convolution p, double floor) {
   if (options.batch != 0)
     p.batch = options.batch;
+  auto tensor = [&](std::initializer_list<int64_t> shape) { return ::tensor(shape, options.half); };
   const std::string x = tensor({p.batch, p.inChannels, p.extent, p.extent}),
                     y = tensor({p.batch, p.outChannels, p.outExtent(), p.outExtent()}),
                     w = tensor({p.outChannels, p.inChannels / p.groups, p.kernel, p.kernel}),
@@ -219,13 +243,14 @@ void Benchmark::convolution(const std::string &name, Convolution p, double floor
     c.flops = 2.0 * double(ys) * double(p.inChannels / p.groups * p.kernel * p.kernel);
     if (!wanted(c.name) || !prepare(c, way.kernel, way.counts))
       continue;
-    c.rival =
-        makeConvolutionRival(p, Direction(direction), c.buffers[0]->data(), c.buffers[1]->data());
-    c.libxsmm = makeLibxsmmConvolution(p, Direction(direction), libxsmmBlock(*c.ours),
-                                       c.buffers[0]->data(), c.buffers[1]->data());
+    c.rival = makeConvolutionRival(p, Direction(direction), options.half, c.buffers[0]->data(),
+                                   c.buffers[1]->data());
+    if (!options.half)
+      c.libxsmm = makeLibxsmmConvolution(p, Direction(direction), libxsmmBlock(*c.ours),
+                                         c.buffers[0]->data(), c.buffers[1]->data());
     c.images = way.images;
     for (size_t operand : {0, 1})
-      bringInOrder(*c.buffers[operand], way.counts[operand], way.images[operand]);
+      bringInOrder(*c.buffers[operand], way.counts[operand], way.images[operand], options.half);
     run(c);
   }
 }
@@ -242,6 +267,7 @@ void Benchmark::linear(const std::string &name, Linear p, Direction direction, d
   c.name = name;
   c.floor = floor;
   c.flops = 2.0 * double(m) * double(n) * double(k);
+  auto tensor = [&](std::initializer_list<int64_t> shape) { return ::tensor(shape, options.half); };
   const std::string a = transposeA ? tensor({k, m}) : tensor({m, k}),
                     b = transposeB ? tensor({n, k}) : tensor({k, n});
   std::string op = "dl.matmul %a, %b";
@@ -250,10 +276,13 @@ void Benchmark::linear(const std::string &name, Linear p, Direction direction, d
   if (!wanted(name) || !prepare(c, kernelText(a, b, tensor({m, n}), op + " : " + a + ", " + b),
                                 {size_t(m * k), size_t(k * n), size_t(m * n)}))
     return;
-  c.rival =
-      makeMatmulRival(m, n, k, transposeA, transposeB, c.buffers[0]->data(), c.buffers[1]->data());
-  c.libxsmm = makeLibxsmmLinear(p, direction, libxsmmBlock(*c.ours), c.buffers[0]->data(),
-                                c.buffers[1]->data());
+  c.rival = makeMatmulRival(m, n, k, transposeA, transposeB, options.half, c.buffers[0]->data(),
+                            c.buffers[1]->data());
+  if (!options.half)
+    c.libxsmm = makeLibxsmmLinear(p, direction, libxsmmBlock(*c.ours), c.buffers[0]->data(),
+                                  c.buffers[1]->data());
+  for (size_t operand : {0, 1})
+    bringInOrder(*c.buffers[operand], size_t(operand == 0 ? m * k : k * n), Image(), options.half);
   run(c);
 }
 
@@ -263,10 +292,10 @@ void Benchmark::linear(const std::string &name, Linear problem, double floor) {
   linear(name + " backward filter", problem, Direction::BackwardFilter, floor);
 }
 
-static double compare(const float *actual, const std::vector<float> &expected, const Image &image) {
+static double compare(const std::vector<float> &actual, const std::vector<float> &expected) {
   double error = 0, largest = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
-    double difference = std::fabs(double(actual[image.place(i)]) - double(expected[i]));
+    double difference = std::fabs(double(actual[i]) - double(expected[i]));
     error = std::isfinite(difference) ? std::max(error, difference) : INFINITY;
     largest = std::max(largest, std::fabs(double(expected[i])));
   }
@@ -274,20 +303,29 @@ static double compare(const float *actual, const std::vector<float> &expected, c
 }
 
 void Benchmark::run(Case &c) {
+  if (!c.rival) {
+    std::fprintf(stderr, "%s: oneDNN has no such primitive for this processor\n", c.name.c_str());
+    ok = false;
+    return;
+  }
   std::vector<void *> arguments;
   for (auto &buffer : c.buffers)
     arguments.push_back(buffer->data());
   c.ours->run(arguments);
-  std::vector<float> expected(c.resultCount);
+  std::vector<float> expected(c.resultCount), computed(c.resultCount);
+  for (size_t i = 0; i < c.resultCount; ++i)
+    computed[i] = elementAt(*c.buffers.back(), i, c.images[2], options.half);
   c.rival->run();
   c.rival->result(expected.data());
   Measurement m;
-  m.error = compare(c.buffers.back()->data(), expected, c.images[2]);
+  m.error = compare(computed, expected);
   // Two ways of adding up thousands of float32 products; minimal filtering errs up to ten times as
-  // much as that (codegen/CPU/Winograd/Winograd.h).
+  // much as that (codegen/CPU/Winograd/Winograd.h). Two results of bf16 are an ulp apart where one
+  // rounds up and the other one down.
   const bool filters =
       c.ours->selection().candidate.algorithm == dlc::codegen::ConvolutionAlgorithm::Winograd;
-  const double sums = 3e-5, tolerance = filters ? 3e-4 : sums;
+  const double sums = 3e-5, rounding = options.half ? 1.0 / 128 : 0,
+               tolerance = rounding + (filters ? 3e-4 : sums);
   if (!(m.error <= tolerance)) {
     std::fprintf(stderr, "%s: wrong values, error %g\n", c.name.c_str(), m.error);
     ok = false;
@@ -297,7 +335,7 @@ void Benchmark::run(Case &c) {
     c.libxsmm->run();
     std::vector<float> found(c.resultCount);
     c.libxsmm->result(found.data());
-    if (const double error = compare(found.data(), expected, Image()); !(error <= sums)) {
+    if (const double error = compare(found, expected); !(error <= sums)) {
       std::fprintf(stderr, "%s: libxsmm-dnn is left out: wrong values, error %g\n", c.name.c_str(),
                    error);
       c.libxsmm.reset();
@@ -384,6 +422,7 @@ int main(int argc, char **argv) {
   app.add_flag("--blocked", options.blocked,
                "our images in blocks of 16 channels, where those fit");
   app.add_flag("--prepared", options.prepared, "without packing and transforming weights");
+  app.add_flag("--bf16", options.half, "tensors of bf16 on both sides");
   app.add_flag("--json", options.json, "one JSON object a line");
   app.add_flag("--check", options.check, "fail below the promised shares");
   CLI11_PARSE(app, argc, argv);

@@ -1,5 +1,6 @@
 //===- Rival.cpp - see Rival.h ----------------------------------------------------------------===//
 #include "bench/kernels/Rival.h"
+#include <array>
 #include <dnnl.hpp>
 #include <unordered_map>
 
@@ -45,16 +46,19 @@ public:
 
 } // namespace
 
-std::unique_ptr<dlc::bench::Rival> dlc::bench::makeConvolutionRival(const Convolution &p,
-                                                                    Direction direction,
-                                                                    float *source, float *other) {
+static std::unique_ptr<PrimitiveRival> makeConvolution(const dlc::bench::Convolution &p,
+                                                       dlc::bench::Direction direction, bool half,
+                                                       float *source, float *other) {
+  using dlc::bench::Direction;
   const memory::dims x{p.batch, p.inChannels, p.extent, p.extent},
       y{p.batch, p.outChannels, p.outExtent(), p.outExtent()}, stride{p.stride, p.stride},
       low{p.pad, p.pad}, high = low;
   memory::dims w{p.outChannels / p.groups, p.inChannels / p.groups, p.kernel, p.kernel};
   if (p.groups > 1)
     w.insert(w.begin(), p.groups);
-  auto any = [](const memory::dims &d) { return memory::desc(d, Type::f32, Tag::any); };
+  auto any = [half](const memory::dims &d) {
+    return memory::desc(d, half ? Type::bf16 : Type::f32, Tag::any);
+  };
   auto plain = [](const memory::dims &d, bool filter) {
     return memory::desc(d, Type::f32, !filter ? Tag::nchw : d.size() == 5 ? Tag::goihw : Tag::oihw);
   };
@@ -104,6 +108,16 @@ std::unique_ptr<dlc::bench::Rival> dlc::bench::makeConvolutionRival(const Convol
   return rival;
 }
 
+std::unique_ptr<dlc::bench::Rival> dlc::bench::makeConvolutionRival(const Convolution &p,
+                                                                    Direction direction, bool half,
+                                                                    float *source, float *other) {
+  try {
+    return makeConvolution(p, direction, half, source, other);
+  } catch (const error &) {
+    return nullptr;
+  }
+}
+
 namespace {
 class SgemmRival : public dlc::bench::Rival {
 public:
@@ -121,9 +135,36 @@ public:
 };
 } // namespace
 
+/// Of bf16. `extents`: m, n and k.
+static std::unique_ptr<PrimitiveRival> makeMatmul(std::array<int64_t, 3> extents, bool transposeA,
+                                                  bool transposeB, float *a, float *b) {
+  const auto [m, n, k] = extents;
+  auto any = [](const memory::dims &d) { return memory::desc(d, Type::bf16, Tag::any); };
+  auto plain = [](const memory::dims &d, bool transposed) {
+    return memory::desc(d, Type::f32, transposed ? Tag::ba : Tag::ab);
+  };
+  const matmul::primitive_desc d({any({m, k}), any({k, n}), any({m, n})}, cpu());
+  auto rival = std::make_unique<PrimitiveRival>();
+  rival->primitive = matmul(d);
+  rival->implementation = d.impl_info_str();
+  rival->output = memory(d.dst_desc(), cpu());
+  rival->plainResult = plain({m, n}, false);
+  rival->arguments = {
+      {DNNL_ARG_SRC, rival->import(d.src_desc(), plain({m, k}, transposeA), a)},
+      {DNNL_ARG_WEIGHTS, rival->import(d.weights_desc(), plain({k, n}, transposeB), b)},
+      {DNNL_ARG_DST, rival->output}};
+  return rival;
+}
+
 std::unique_ptr<dlc::bench::Rival> dlc::bench::makeMatmulRival(int64_t m, int64_t n, int64_t k,
                                                                bool transposeA, bool transposeB,
-                                                               float *a, float *b) {
+                                                               bool half, float *a, float *b) {
+  if (half)
+    try {
+      return makeMatmul({m, n, k}, transposeA, transposeB, a, b);
+    } catch (const error &) {
+      return nullptr;
+    }
   auto rival = std::make_unique<SgemmRival>();
   rival->m = m, rival->n = n, rival->k = k;
   rival->transposeA = transposeA, rival->transposeB = transposeB;

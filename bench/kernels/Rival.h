@@ -1,7 +1,8 @@
 //===- Rival.h - a library's version of a kernel ------------------------------------*- C++ -*-===//
 //
-// oneDNN's: direct convolutions in its own blocked layouts, and dnnl_sgemm on plain matrices. Time
-// counts the primitive alone; values are reordered from and to plain layouts for comparison.
+// oneDNN's: direct convolutions in its own blocked layouts, and dnnl_sgemm on plain matrices, or in
+// bf16 its matmul in layouts of its own. Time counts the primitive alone; values are reordered from
+// and to plain layouts of f32 for comparison.
 // Libxsmm.h has a second one.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -37,12 +38,13 @@ public:
   virtual std::string name() const = 0;
 };
 
-/// Operands in plain order: x and w, dy and w, or x and dy.
+/// Operands in plain order: x and w, dy and w, or x and dy. `half`: of bf16; null where the library
+/// has none for the processor.
 std::unique_ptr<Rival> makeConvolutionRival(const Convolution &problem, Direction direction,
-                                            float *first, float *second);
+                                            bool half, float *first, float *second);
 /// c[m][n] = a[m][k] * b[k][n], each stored transposed if asked.
 std::unique_ptr<Rival> makeMatmulRival(int64_t m, int64_t n, int64_t k, bool transposeA,
-                                       bool transposeB, float *a, float *b);
+                                       bool transposeB, bool half, float *a, float *b);
 
 } // namespace dlc::bench
 
