@@ -104,6 +104,21 @@ TEST(Winograd, LargeFilters) {
   for (const KernelSource &source : {sources[0], sources[1]})
     checkKernel(source, rounding, "cpu-winograd");
 }
+/// More shared tiles than a round holds: their three phases come again for other blocks.
+TEST(Winograd, SharedRounds) {
+  const ConvolutionShapes shapes = {{8, 16, 120, 119}, {16, 16, 3, 3}, {8, 16, 120, 119}, {1, 1},
+                                    {1, 1, 1, 1},      {1, 1}};
+  const KernelSource source = convolutionKernels(shapes)[2];
+  checkKernel(source, rounding, "cpu-winograd");
+  size_t most = 0;
+  for (unsigned number = 0, all = 1; number < all; ++number) {
+    CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
+    ASSERT_TRUE(kernel);
+    most = std::max(most, kernel.selection().candidate.phases.size());
+    all = kernel.candidates();
+  }
+  EXPECT_GT(most, 4u);
+}
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
