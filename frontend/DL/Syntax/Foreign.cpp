@@ -133,6 +133,7 @@ static constexpr Foreign habits[] = {
     {"inf", "there is no infinity: a large number, such as 1e30"},
     {"str", "format(\"layer{}\", i) puts numbers into a string"},
     {"cast", "f32(x) casts to f32, i32(x) to i32"},
+    {"tf32", "how libraries of CUDA multiply f32 is said to dlc: --math=tf32"},
     {"Parameter", "parameter w: f32[3] = normal(0, 0.02)"},
     {"Variable", "parameter w: f32[3] = normal(0, 0.02)"},
     {"Input", "an input stands in the model's head: model Name(x: f32[N, 784])"},
