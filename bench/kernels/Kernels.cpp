@@ -16,15 +16,14 @@
 #include "bench/kernels/Native.h"
 #include "bench/kernels/Peak.h"
 #include "bench/kernels/Rival.h"
+#include "runtime/Core/Initialise.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <llvm/Support/FormatVariadic.h>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <unistd.h>
 
 using namespace dlc::bench;
@@ -36,6 +35,7 @@ struct Options {
   unsigned repetitions = 7;
   int64_t batch = 0; ///< of convolutions, 0: each its own
   bool json = false, check = false, blocked = false, prepared = false, half = false;
+  dlc_dtype dtype() const { return half ? DLC_BF16 : DLC_F32; }
 };
 
 /// An image that one of our kernels keeps in blocks of channels; no pixels: it keeps it in plain
@@ -84,6 +84,8 @@ private:
   bool wanted(const std::string &name) const {
     return name.find(options.filter) != std::string::npos;
   }
+  /// The type of such a tensor.
+  std::string tensor(std::initializer_list<int64_t> shape) const;
   bool prepare(Case &c, const std::string &kernel, std::array<size_t, 3> counts);
   void linear(const std::string &name, Linear problem, Direction direction, double floor);
   void run(Case &c);
@@ -108,18 +110,12 @@ static double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-static std::string tensor(std::initializer_list<int64_t> shape, bool half) {
+std::string Benchmark::tensor(std::initializer_list<int64_t> shape) const {
   std::string text = "tensor<";
   for (int64_t extent : shape)
     text += std::to_string(extent) + "x";
-  return text + (half ? "bf16>" : "f32>");
+  return text + (options.half ? "bf16>" : "f32>");
 }
-
-static uint16_t roundToHalf(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-static float widen(uint16_t half) { return std::bit_cast<float>(uint32_t(half) << 16); }
 
 /// A type as it is stored, if that is in blocks of channels.
 static std::string stored(const std::string &type, const Image &image) {
@@ -175,37 +171,27 @@ bool Benchmark::prepare(Case &c, const std::string &kernel, std::array<size_t, 3
     c.buffers.push_back(std::make_unique<Buffer>(4 * count));
   for (size_t operand : {0, 1})
     fill(c.buffers[operand]->data(), counts[operand], operand + 1);
-  if (options.half)
-    for (size_t operand : {0, 1})
-      for (float &value : std::span(c.buffers[operand]->data(), counts[operand]))
-        value = widen(roundToHalf(value));
   c.resultCount = counts[2];
   std::fill_n(c.buffers[2]->data(), c.resultCount, NAN);
   return true;
 }
 
-/// From the plain order of f32 to that of `image`, as our kernel stores it.
-static void bringInOrder(Buffer &buffer, size_t count, const Image &image, bool half) {
-  const std::vector<float> plain(buffer.data(), buffer.data() + count);
-  auto *halves = reinterpret_cast<uint16_t *>(buffer.data());
-  for (size_t i = 0; i < count; ++i)
-    if (half)
-      halves[image.place(i)] = roundToHalf(plain[i]);
-    else
-      buffer.data()[image.place(i)] = plain[i];
+/// Where our kernel stores element `i` of the plain order.
+static std::byte *placeOf(Buffer &buffer, size_t i, const Image &image, dlc_dtype dtype) {
+  return reinterpret_cast<std::byte *>(buffer.data()) +
+         image.place(i) * (dtype == DLC_BF16 ? 2 : 4);
 }
 
-/// Element `i` of the plain order.
-static float elementAt(const Buffer &buffer, size_t i, const Image &image, bool half) {
-  const size_t place = image.place(i);
-  return half ? widen(reinterpret_cast<const uint16_t *>(buffer.data())[place])
-              : buffer.data()[place];
+/// From the plain order of f32 to that of `image`, as our kernel stores it.
+static void bringInOrder(Buffer &buffer, size_t count, const Image &image, dlc_dtype dtype) {
+  const std::vector<float> plain(buffer.data(), buffer.data() + count);
+  for (size_t i = 0; i < count; ++i)
+    dlc::runtime::storeElement(dtype, plain[i], placeOf(buffer, i, image, dtype));
 }
 
 void Benchmark::convolution(const std::string &name, Convolution p, double floor) {
   if (options.batch != 0)
     p.batch = options.batch;
-  auto tensor = [&](std::initializer_list<int64_t> shape) { return ::tensor(shape, options.half); };
   const std::string x = tensor({p.batch, p.inChannels, p.extent, p.extent}),
                     y = tensor({p.batch, p.outChannels, p.outExtent(), p.outExtent()}),
                     w = tensor({p.outChannels, p.inChannels / p.groups, p.kernel, p.kernel}),
@@ -250,7 +236,7 @@ void Benchmark::convolution(const std::string &name, Convolution p, double floor
                                          c.buffers[0]->data(), c.buffers[1]->data());
     c.images = way.images;
     for (size_t operand : {0, 1})
-      bringInOrder(*c.buffers[operand], way.counts[operand], way.images[operand], options.half);
+      bringInOrder(*c.buffers[operand], way.counts[operand], way.images[operand], options.dtype());
     run(c);
   }
 }
@@ -267,7 +253,6 @@ void Benchmark::linear(const std::string &name, Linear p, Direction direction, d
   c.name = name;
   c.floor = floor;
   c.flops = 2.0 * double(m) * double(n) * double(k);
-  auto tensor = [&](std::initializer_list<int64_t> shape) { return ::tensor(shape, options.half); };
   const std::string a = transposeA ? tensor({k, m}) : tensor({m, k}),
                     b = transposeB ? tensor({n, k}) : tensor({k, n});
   std::string op = "dl.matmul %a, %b";
@@ -282,7 +267,8 @@ void Benchmark::linear(const std::string &name, Linear p, Direction direction, d
     c.libxsmm = makeLibxsmmLinear(p, direction, libxsmmBlock(*c.ours), c.buffers[0]->data(),
                                   c.buffers[1]->data());
   for (size_t operand : {0, 1})
-    bringInOrder(*c.buffers[operand], size_t(operand == 0 ? m * k : k * n), Image(), options.half);
+    bringInOrder(*c.buffers[operand], size_t(operand == 0 ? m * k : k * n), Image(),
+                 options.dtype());
   run(c);
 }
 
@@ -314,7 +300,8 @@ void Benchmark::run(Case &c) {
   c.ours->run(arguments);
   std::vector<float> expected(c.resultCount), computed(c.resultCount);
   for (size_t i = 0; i < c.resultCount; ++i)
-    computed[i] = elementAt(*c.buffers.back(), i, c.images[2], options.half);
+    computed[i] = float(dlc::runtime::loadElement(
+        options.dtype(), placeOf(*c.buffers.back(), i, c.images[2], options.dtype())));
   c.rival->run();
   c.rival->result(expected.data());
   Measurement m;

@@ -269,9 +269,10 @@ void DataPhase::copySource(const Task &task, const ChannelBlock &channels) {
         copyBlocks(e, image, {task.image, blockOfFirst, lane, depth, top, left},
                    channelsOfPlane * geometry.numbers, plan.problem.sourceBlock(), geometry.source,
                    plan.block.rows, plan.block.pitch, to, colStep, rowStep, geometry.numbers);
-      } else
+      } else {
         copyPlane(e, image, {task.image, first, depth, top, left}, geometry.source, plan.block.rows,
                   plan.block.pitch, to, colStep, rowStep);
+      }
     });
   });
 }
