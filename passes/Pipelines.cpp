@@ -202,8 +202,6 @@ namespace {
 template <typename Flags> struct TargetFlags : PassPipelineOptions<Flags> {
   detail::PassOptions::Option<std::string> target{
       *this, "target", llvm::cl::desc("ask what its generators offer: cpu, cuda:sm_90, ...")};
-  detail::PassOptions::Option<bool> tf32{
-      *this, "tf32", llvm::cl::desc("libraries may compute in TF32"), llvm::cl::init(false)};
 };
 struct ChooseFlags : TargetFlags<ChooseFlags> {};
 struct JoinFlags : TargetFlags<JoinFlags> {
@@ -231,7 +229,7 @@ static FailureOr<std::shared_ptr<dl::CandidateSource>> makeSource(const Sources 
                                                                   const Flags &flags, Fail fail) {
   if (flags.target.empty())
     return std::shared_ptr<dl::CandidateSource>();
-  auto source = sources(flags.target, flags.tf32);
+  auto source = sources(flags.target);
   if (!source)
     return fail(llvm::toString(source.takeError()));
   return *source;

@@ -32,7 +32,7 @@ MOST_MIB = 64
 ALGORITHMS = ("library", "gemm", "winograd", "fft")
 FORCED = tuple(f"-{name}" for name in ALGORITHMS)
 # How products are computed; those in 16 bits are compared with the CPU's of the same type.
-MATHS = {"": "", "-tf32": "--math=tf32", "-bf16": "--precision=bf16", "-f16": "--precision=f16"}
+PRECISIONS = {"": "", "-tf32": "--precision=tf32", "-bf16": "--precision=bf16", "-f16": "--precision=f16"}
 HALVES = ("-bf16", "-f16")
 # Name, source, flags of dlc, and whether the CPU's build is packed too, to compare. Every kernel of a library call has one of ours
 # beside it, so --no-libraries checks those; NAME-own are built without the libraries, which fuses more.
@@ -40,15 +40,15 @@ SMALL = [
     ("lenet", "examples/lenet/lenet.dl", "", True),
     ("lenet-apart", "examples/lenet/lenet.dl", "--disable-pass=dl-join-product-gradients", False),
     ("lenet-own", "examples/lenet/lenet.dl", "--gemm=own --conv-algorithm=own", False),
-    *((f"lenet{suffix}", "examples/lenet/lenet.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
+    *((f"lenet{suffix}", "examples/lenet/lenet.dl", flags, suffix in HALVES) for suffix, flags in PRECISIONS.items() if suffix),
     *((f"lenet-{name}", "examples/lenet/lenet.dl", f"--conv-algorithm={name}", False) for name in ALGORITHMS),
     ("lenet-small", "examples/lenet/lenet.dl", "-D N=2", True),
     *((f"lenet-small-{name}", "examples/lenet/lenet.dl", f"-D N=2 --conv-algorithm={name}", False) for name in ALGORITHMS),
     ("mlp-small", "examples/mlp/mlp.dl", "-D N=4", True),
     ("kernels", "bench/gpu/kernels.dl", "", True),
     ("kernels-own", "bench/gpu/kernels.dl", "--gemm=own --conv-algorithm=own", False),
-    *((f"kernels{suffix}", "bench/gpu/kernels.dl", flags, suffix in HALVES) for suffix, flags in MATHS.items() if suffix),
-    *((f"folded{suffix}", "bench/gpu/folded.dl", flags, suffix in ("", *HALVES)) for suffix, flags in MATHS.items()),
+    *((f"kernels{suffix}", "bench/gpu/kernels.dl", flags, suffix in HALVES) for suffix, flags in PRECISIONS.items() if suffix),
+    *((f"folded{suffix}", "bench/gpu/folded.dl", flags, suffix in ("", *HALVES)) for suffix, flags in PRECISIONS.items()),
     ("linear", "bench/gpu/linear.dl", "", True),
 ]
 # Networks: values on two images, of 64 pixels where the CPU plays the GPU, then times with all of a batch.
@@ -64,7 +64,7 @@ def values_models(device):
         if device == "simt" and name == "resnet50":
             continue  # 224 pixels take the SIMT device minutes
         size = " -D size=64" if device == "simt" else ""
-        for suffix, flags in MATHS.items():
+        for suffix, flags in PRECISIONS.items():
             # Norms over two images make gradients of single roundings: in 16 bits two draws are as far apart as two builds. The
             # CPU has `kernels` in 16 bits.
             if suffix in HALVES and (device == "simt" or name in ("resnet50", "fcn")):
@@ -75,7 +75,7 @@ def values_models(device):
 def timed_models():
     for name, (source, batches) in NETWORKS.items():
         for batch in batches:
-            for suffix, flags in MATHS.items():
+            for suffix, flags in PRECISIONS.items():
                 if suffix != "-f16" or name == "resnet50":
                     yield f"{name}-b{batch}{suffix}", source, f"-D N={batch} {flags}", False
             if f"{name}-b{batch}" in LARGE:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which of cuDNN's engines each convolution of the networks gets on a GPU that need not be here, and in how much workspace.
 
-usage: engines.py DLC DEVICE.json [--math strict|tf32] [--precision f32|bf16|f16] [--summary]     DEVICE.json: what `dlc-run device` prints of the GPU
+usage: engines.py DLC DEVICE.json [--precision f32|bf16|f16|tf32] [--summary]     DEVICE.json: what `dlc-run device` prints of the GPU
 Prints one JSON object a line for each convolution of a training step, in the order of the step: network, layer, stage, engine with
 its knobs, bytes of workspace; an engine of null is a kernel of dlc. --summary prints, for each network, the engines of each direction
 and how many convolutions have them.
@@ -32,12 +32,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dlc")
     parser.add_argument("device")
-    parser.add_argument("--math", default="strict")
     parser.add_argument("--precision", default="f32")
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     for network, source in NETWORKS.items():
-        command = [options.dlc, source, "--target=cuda:simt", "--conv-algorithm=library", f"--math={options.math}", f"--precision={options.precision}", f"--cudnn-device={options.device}", "--emit=report"]
+        command = [options.dlc, source, "--target=cuda:simt", "--conv-algorithm=library", f"--precision={options.precision}", f"--cudnn-device={options.device}", "--emit=report"]
         report = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         counts, most = {stage: collections.Counter() for stage in STAGES}, 0
         for layer, stage, schedule in convolutions(report):

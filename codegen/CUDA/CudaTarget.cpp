@@ -4,6 +4,7 @@
 #include "codegen/CUDA/Generators.h"
 #include "codegen/Compile/StoredRegion.h"
 #include "codegen/Machine/MachineFile.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -47,10 +48,6 @@ std::string CudaTarget::name() const {
   return "cuda:" + names;
 }
 
-std::string CudaTarget::description() const {
-  return name() + (math() == DLC_MATH_TF32 ? ", TF32" : "");
-}
-
 /// For the flags of native code see codegen/CUDA/Compile/Simt.cpp.
 ModuleNeeds CudaTarget::needs() const {
   ModuleNeeds needs;
@@ -61,9 +58,8 @@ ModuleNeeds CudaTarget::needs() const {
   return needs;
 }
 
-/// Versions of what makes the code, and whether libraries round.
+/// Versions of what makes the code.
 void CudaTarget::describe(llvm::json::Object &report) const {
-  report["math"] = math() == DLC_MATH_TF32 ? "tf32" : "strict";
   if (architectures.empty())
     return;
   if (llvm::Expected<const Nvrtc *> nvrtc = Nvrtc::load())
@@ -113,21 +109,24 @@ std::string CudaTarget::refusal(const KernelSpec &spec, ConvolutionAlgorithm alg
 // Layouts and joining
 //===------------------------------------------------------------------------------------------===//
 
-bool CudaTarget::wantsChannelsLast(Type element) const {
-  return settings.convolutions != Provider::Own &&
-         (element.isBF16() || element.isF16() || (element.isF32() && settings.math == Math::TF32));
-}
-
-/// Channels innermost, where convolutions of numbers that the region has, in memory or on the way,
-/// want them so: then all of its images do.
-dl::Layouts CudaTarget::wantedLayouts(dl::FusedOp region) const {
-  auto wants = [&](Value value) {
-    return wantsChannelsLast(getElementTypeOrSelf(value.getType()));
+/// Whether a region has numbers, in memory or on the way, that its entry multiplies on tensor
+/// cores.
+static bool meetsTensorCores(dl::FusedOp region) {
+  auto entry = region->getParentOfType<dl::EntryOp>();
+  const bool inTF32 = entry && dl::isTF32(entry);
+  auto meets = [&](Value value) {
+    Type element = getElementTypeOrSelf(value.getType());
+    return isSmallFloat(element) || (inTF32 && element.isF32());
   };
   Block &body = region.getBody().front();
-  const bool channelsLast =
-      llvm::any_of(body.getArguments(), wants) ||
-      llvm::any_of(body, [&](Operation &op) { return llvm::any_of(op.getResults(), wants); });
+  return llvm::any_of(body.getArguments(), meets) || llvm::any_of(body, [&](Operation &op) {
+           return dl::isTF32(&op) || llvm::any_of(op.getResults(), meets);
+         });
+}
+
+/// Channels innermost, where the convolutions around want them so.
+dl::Layouts CudaTarget::wantedLayouts(dl::FusedOp region) const {
+  const bool channelsLast = wantsChannelsLast() && meetsTensorCores(region);
   return llvm::map_to_vector(storedTypes(region), [&](RankedTensorType type) {
     const int64_t rank = type.getRank();
     return rank >= 3 && channelsLast ? program::LayoutAttr::getChannelsLast(type.getContext(), rank)

@@ -19,16 +19,14 @@ public:
   /// "sm_80,sm_90,simt"; fails with a message for anything else.
   static llvm::Expected<CudaTarget> get(llvm::StringRef names);
 
-  /// What libraries may do to their operands.
-  dlc_math math() const { return settings.math == Math::TF32 ? DLC_MATH_TF32 : DLC_MATH_STRICT; }
-  /// Whether convolutions of `element` want their tensors with channels innermost. Tensor cores do;
-  /// cuDNN's engines for strict float32 want them first, and turn others in a workspace of their
-  /// size.
-  bool wantsChannelsLast(mlir::Type element) const;
+  /// Whether convolutions on tensor cores, in 16 bits and in TF32, want channels innermost: cuDNN's
+  /// do, but for strict float32, where its engines want them first and turn others in a workspace
+  /// of their size.
+  bool wantsChannelsLast() const { return settings.convolutions != Provider::Own; }
 
   std::shared_ptr<Target> clone() const override { return std::make_shared<CudaTarget>(*this); }
   std::string name() const override;
-  std::string description() const override;
+  std::string description() const override { return name(); }
   ModuleNeeds needs() const override;
   bool hasImages() const override { return true; }
   bool has(Ability ability) const override { return ability == Ability::Libraries; }

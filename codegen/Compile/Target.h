@@ -35,8 +35,7 @@ inline bool isForced(ImageLayout layout) {
 enum class Provider { Faster, Library, Own };
 
 /// Float32: sums of float32, but for algorithms that err some times more. Strict: without those.
-/// TF32: libraries may round operands. Our own kernels always compute in float32.
-enum class Math { Float32, Strict, TF32 };
+enum class Math { Float32, Strict };
 
 /// What some targets have.
 enum class Ability {

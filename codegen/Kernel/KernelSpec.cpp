@@ -4,6 +4,7 @@
 #include "dialects/DL/Facts/Rows.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
@@ -255,6 +256,14 @@ uint64_t KernelSpec::bytes() const {
 // Identity and name
 //===------------------------------------------------------------------------------------------===//
 
+/// Leaves of an op's further attributes those that its code depends on.
+static void keepWhatCounts(Operation *op) {
+  NamedAttrList kept;
+  if (Attribute precision = op->getDiscardableAttr(dl::precisionName))
+    kept.set(dl::precisionName, precision);
+  op->setDiscardableAttrs(kept);
+}
+
 /// A region travels as the body of a dl.fused whose operands come from nowhere.
 static std::string printBody(Block &body, MLIRContext *context) {
   Location loc = UnknownLoc::get(context);
@@ -273,7 +282,7 @@ static std::string printBody(Block &body, MLIRContext *context) {
     mapping.map(argument, copy->addArgument(argument.getType(), loc));
   builder.setInsertionPointToEnd(copy);
   for (Operation &inner : body)
-    builder.clone(inner, mapping)->setDiscardableAttrs(DictionaryAttr::get(context));
+    keepWhatCounts(builder.clone(inner, mapping));
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, OpPrintingFlags().useLocalScope());

@@ -777,10 +777,9 @@ void printReport(const json::Value &report, llvm::raw_ostream &out) {
   const json::Object &all = *report.getAsObject();
   StringRef model = all.getString("model").value_or("");
   out << (model.empty() ? "model" : model) << " for " << all.getString("target").value_or("")
-      << (all.getString("math") == "tf32" ? ", libraries in TF32" : "") << ": "
-      << get(all, "parameters") << " parameters (" << formatBytes(get(all, "parameter_bytes"))
-      << "), state " << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels")
-      << " kernels\n";
+      << ": " << get(all, "parameters") << " parameters ("
+      << formatBytes(get(all, "parameter_bytes")) << "), state "
+      << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels") << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
       printEntry(*entry.getAsObject(), all.getString("math") ? "" : " on one core", out);

@@ -941,12 +941,11 @@ std::string printReportPage(const json::Value &report, const json::Array &detail
          std::to_string(get(all, "parameters")) + " parameters (" +
          formatBytes(double(get(all, "parameter_bytes"))) + "), state " +
          formatBytes(double(get(all, "state_bytes"))) + ", " + std::to_string(get(all, "kernels")) +
-         " kernels" + (all.getString("math") == "tf32" ? ", libraries in TF32" : "") +
-         ". Words with dotted lines " +
-         "are explained in the <a href=\"#legend\">legend</a>.</p>\n<nav>" + links +
-         "<a href=\"#code\">algorithms</a><a href=\"#legend\">legend</a></nav>\n" + entries +
-         printCode(*all.getArray("schedules")) + printOthers(all) + printLegend() + "<script>\n" +
-         embedded("report.js").str() + "</script>\n</body></html>\n";
+         " kernels. Words with dotted lines are explained in the <a "
+         "href=\"#legend\">legend</a>.</p>\n<nav>" +
+         links + "<a href=\"#code\">algorithms</a><a href=\"#legend\">legend</a></nav>\n" +
+         entries + printCode(*all.getArray("schedules")) + printOthers(all) + printLegend() +
+         "<script>\n" + embedded("report.js").str() + "</script>\n</body></html>\n";
 }
 
 //===------------------------------------------------------------------------------------------===//

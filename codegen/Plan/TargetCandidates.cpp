@@ -177,13 +177,10 @@ std::shared_ptr<dl::CandidateSource> createCandidateSource(std::shared_ptr<Kerne
   return std::make_shared<TargetCandidates>(std::move(selector), threads);
 }
 
-llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(StringRef name,
-                                                                         bool tf32) {
+llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(StringRef name) {
   llvm::Expected<std::shared_ptr<Target>> target = getTarget(name);
   if (!target)
     return target.takeError();
-  if (tf32)
-    (*target)->settings.math = Math::TF32;
   return createCandidateSource(std::make_shared<KernelSelector>(std::move(*target)));
 }
 

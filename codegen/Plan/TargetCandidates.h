@@ -13,8 +13,7 @@ std::shared_ptr<dl::CandidateSource> createCandidateSource(std::shared_ptr<Kerne
                                                            unsigned threads = 0);
 
 /// The same for a target by its name.
-llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(llvm::StringRef target,
-                                                                         bool tf32);
+llvm::Expected<std::shared_ptr<dl::CandidateSource>> findCandidateSource(llvm::StringRef target);
 
 } // namespace dlc::codegen
 

@@ -42,7 +42,7 @@ struct FrontendOptions {
   std::string trainSection;
   /// `--infer-batch`: overrides `batch` of the infer sections; empty: theirs, or 1.
   std::vector<int64_t> inferBatches;
-  /// `--precision`: f32, bf16 or f16, where the train section states none.
+  /// `--precision`: f32, bf16, f16 or tf32, where the train section states none.
   std::string precision = "f32";
   /// `--infer-precision`: one of them, where an infer section states none; empty: the train
   /// section's.

@@ -102,6 +102,7 @@ private:
   LogicalResult readDialect();
   LogicalResult readModel();
   LogicalResult checkAgainstNames();
+  void warnOfTF32();
   LogicalResult makeTrainingSteps();
   LogicalResult openMachine();
   LogicalResult openPlan();
@@ -276,10 +277,19 @@ LogicalResult Driver::checkAgainstNames() {
   return failure(engine.hasErrors());
 }
 
+void Driver::warnOfTF32() {
+  if (target->has(codegen::Ability::Libraries))
+    return;
+  const WalkResult found = module->walk([](Operation *op) {
+    return dl::isTF32(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (found.wasInterrupted())
+    engine.warning({}, "tf32 is a precision of CUDA's libraries: the CPU computes in float32");
+}
+
 /// What is behind it depends on the target: cuDNN's engines, too.
 LogicalResult Driver::makeTrainingSteps() {
-  if (options.math == codegen::Math::TF32 && !target->has(codegen::Ability::Libraries))
-    engine.warning({}, "--math=tf32 is for CUDA: the CPU computes in float32");
+  warnOfTF32();
   pipeline = {options.inputGradients, options.weightGradients, options.disabledPasses};
   pipeline.recompute = options.recompute;
   pipeline.memoryBudget = options.memoryBudget;

@@ -24,9 +24,7 @@ static const std::vector<std::pair<std::string, Emit>> &emits() {
 
 static const std::vector<std::pair<std::string, codegen::Math>> &maths() {
   static const std::vector<std::pair<std::string, codegen::Math>> all = {
-      {"float32", codegen::Math::Float32},
-      {"strict", codegen::Math::Strict},
-      {"tf32", codegen::Math::TF32}};
+      {"float32", codegen::Math::Float32}, {"strict", codegen::Math::Strict}};
   return all;
 }
 
@@ -181,12 +179,12 @@ static void addOptions(CLI::App &app, Options &options) {
       ->option_text("FILE");
   app.add_option_function<std::string>(
          "--math", [&](const std::string &value) { options.math = valueOf(maths(), value); },
-         "float32 (default); strict: errs like sums in order; tf32: on CUDA")
+         "float32 (default); strict: errs like sums in order")
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--precision", options.precision,
-                 "of products where the section states none: f32 (default), bf16, f16")
-      ->check(oneOf({"f32", "bf16", "f16"}))
+                 "of products where the section states none: f32 (default), bf16, f16, tf32")
+      ->check(oneOf({"f32", "bf16", "f16", "tf32"}))
       ->option_text("TYPE");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,
                  "most memory for a step's workspaces; default: none, of cuDNN 16")
@@ -201,7 +199,7 @@ static void addOptions(CLI::App &app, Options &options) {
       ->allow_extra_args(false);
   app.add_option("--infer-precision", options.inferPrecision,
                  "of inference, where its section states none; default: as trained")
-      ->check(oneOf({"f32", "bf16", "f16"}))
+      ->check(oneOf({"f32", "bf16", "f16", "tf32"}))
       ->option_text("TYPE");
   app.add_flag("--input-gradients", options.inputGradients,
                "training steps also return the gradients of their inputs");

@@ -11,8 +11,8 @@ struct CallType {
   dlc_dtype dtype = DLC_F32;
   dlc_math math = DLC_MATH_STRICT;
 
-  /// Of operands of `element`; nothing where the libraries have no such calls.
-  static std::optional<CallType> get(mlir::Type element, dlc_math math);
+  /// Of a product or convolution; nothing where the libraries have no such calls.
+  static std::optional<CallType> get(mlir::Operation *anchor);
   /// Channels that tensor cores take at a time; 1 for what does without them.
   int64_t multiple() const { return !usesTensorCores() ? 1 : dtype == DLC_F32 ? 4 : 8; }
   bool usesTensorCores() const { return dtype != DLC_F32 || math == DLC_MATH_TF32; }

@@ -19,6 +19,7 @@
 #include "codegen/Kernel/ScheduleFields.h"
 #include "dialects/DL/Facts/Slice.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
@@ -240,9 +241,10 @@ static std::string describeEpilogue(const Epilogue &epilogue) {
 // Products
 //===------------------------------------------------------------------------------------------===//
 
-std::optional<CallType> CallType::get(Type element, dlc_math math) {
+std::optional<CallType> CallType::get(Operation *anchor) {
+  const Type element = getElementTypeOrSelf(anchor->getResult(0));
   if (element.isF32())
-    return CallType{DLC_F32, math};
+    return CallType{DLC_F32, dl::isTF32(anchor) ? DLC_MATH_TF32 : DLC_MATH_STRICT};
   if (isSmallFloat(element))
     return CallType{element.isBF16() ? DLC_BF16 : DLC_F16};
   return std::nullopt;
@@ -250,8 +252,7 @@ std::optional<CallType> CallType::get(Type element, dlc_math math) {
 
 bool codegen::libraryReadsStored(dl::AnchorOp anchor, const CudaTarget &target) {
   return anchor.getAnchor() == Anchor::Gemm && target.settings.products == Provider::Library &&
-         CallType::get(getElementTypeOrSelf(anchor->getResult(0)), target.math()) &&
-         anchor.getFlops() != 0;
+         CallType::get(anchor) && anchor.getFlops() != 0;
 }
 
 LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool transposeB,
@@ -271,7 +272,7 @@ LibraryCall codegen::productCall(const ProductExtents &p, bool transposeA, bool 
 static std::optional<Candidate> scheduleProduct(const KernelSpec &spec, const CudaTarget &target,
                                                 dl::MatmulOp op) {
   ProductSizes s(op);
-  const CallType type = *CallType::get(getElementTypeOrSelf(op.getC()), target.math());
+  const CallType type = *CallType::get(op);
   std::optional<unsigned> a = plainOperand(spec, op.getA()), b = plainOperand(spec, op.getB());
   if (!a || !b || s.batch * s.m * s.n * s.k == 0)
     return std::nullopt;
@@ -590,11 +591,11 @@ std::optional<Candidate> ConvolutionScheduler::schedule() {
 
 static std::optional<Candidate> scheduleConvolution(const KernelSpec &spec,
                                                     const CudaTarget &target) {
-  const Type element = getElementTypeOrSelf(spec.anchorOp()->getResult(0));
-  const std::optional<CallType> type = CallType::get(element, target.math());
+  const std::optional<CallType> type = CallType::get(spec.anchorOp());
   if (!type)
     return std::nullopt;
-  ConvolutionCall c(spec.anchorOp(), target.wantsChannelsLast(element), type->multiple());
+  const bool channelsLast = target.wantsChannelsLast() && type->usesTensorCores();
+  ConvolutionCall c(spec.anchorOp(), channelsLast, type->multiple());
   if (c.result.elements() * c.first.elements() * c.second.elements() == 0)
     return std::nullopt;
   std::optional<Epilogue> epilogue = matchConvolutionEpilogue(spec, c);

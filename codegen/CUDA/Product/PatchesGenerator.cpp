@@ -23,7 +23,9 @@ private:
   std::string geometryRefusal(const dl::ConvolutionForm &form,
                               const CudaTarget &target) const override;
   /// Sums are those of the convolution, as a library's own are.
-  dlc_math productMath(const CudaTarget &target) const override { return target.math(); }
+  CallType productType(Operation *convolution) const override {
+    return *CallType::get(convolution);
+  }
   SmallVector<TileNumbers> tiles(const dl::ConvolutionForm &form,
                                  const CudaTarget &target) const override;
   TileNumbers numbersOf(const dl::ConvolutionForm &form, int64_t high, int64_t wide) const override;

@@ -199,7 +199,7 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
   p.k /= parts;
   Candidate candidate = scheduleTransforms(spec, tiled, parts, target.machine);
   const bool alongK = tiled.direction == Direction::BackwardFilter;
-  const dlc_math math = productMath(target);
+  const CallType type = productType(spec.anchorOp());
   // Of what the kernel may have, it gets what its operands leave.
   dl::WishAttr wish = dl::ConvolutionForm::get(spec.anchorOp()).wish;
   std::optional<uint64_t> limit = target.settings.workspaceLimit;
@@ -207,8 +207,7 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
     limit = *wish.getWorkspace();
   if (limit)
     limit = *limit - std::min(*limit, llvm::alignTo(candidate.workspaceBytes, DLC_ALIGNMENT));
-  LibraryCall library =
-      productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, {DLC_F32, math}, limit);
+  LibraryCall library = productCall(p, /*transposeA=*/!alongK, /*transposeB=*/alongK, type, limit);
   const unsigned buffer = spec.operandTypes().size() + spec.resultTypes().size();
   auto piece = [&](int64_t at, int64_t elements) {
     return BufferPiece{buffer, sizeof(float) * at, sizeof(float) * elements};
@@ -226,7 +225,7 @@ Candidate TileProductGenerator::scheduleLibrary(const KernelSpec &spec, const Cu
     candidate.schedule += " in " + std::to_string(parts) + " parts of k";
   candidate.phases[1] = {1, 0, 0, std::make_shared<LibraryCall>(library)};
   candidate.cost += callSeconds(2.0 * p.batch * p.m * p.n * p.k, sizeof(float) * tiled.end(parts),
-                                {DLC_F32, math}, target.machine);
+                                type, target.machine);
   return candidate;
 }
 

@@ -17,6 +17,7 @@
 #define DLC_CODEGEN_CUDA_PRODUCT_TILEPRODUCTGENERATOR_H
 
 #include "codegen/CUDA/Generators.h"
+#include "codegen/CUDA/Library/LibraryCalls.h"
 #include "codegen/CUDA/Product/ProductTiles.h"
 #include "codegen/CUDA/Reduce/PartialTotals.h"
 #include "codegen/Kernel/ScheduleFields.h"
@@ -119,8 +120,8 @@ protected:
                                 int64_t wide) const = 0;
   /// Whether a filter's gradient may be multiplied in parts of k.
   virtual bool dividesK() const { return true; }
-  /// What a library may do to the products' operands.
-  virtual dlc_math productMath(const CudaTarget &target) const { return DLC_MATH_STRICT; }
+  /// Of the products that a library computes.
+  virtual CallType productType(mlir::Operation *convolution) const { return {}; }
   /// What the skeleton asks of Problem besides tiles.cuh.
   virtual void addTransforms(KernelText &text, const dl::ConvolutionForm &form,
                              const TileNumbers &numbers) const = 0;

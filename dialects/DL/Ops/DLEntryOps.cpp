@@ -12,6 +12,11 @@ using namespace dlc::dl;
 // entry, return
 //===------------------------------------------------------------------------------------------===//
 
+bool dlc::dl::isTF32(Operation *op) {
+  auto precision = op->getAttrOfType<TypeAttr>(precisionName);
+  return precision && precision.getValue().isTF32();
+}
+
 void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
                     program::EntryKind kind) {
   OpBuilder::InsertionGuard guard(builder);

@@ -17,6 +17,9 @@ struct EntryOutput {
 
 /// Of an entry or an op of it: the type that it is to compute in.
 inline constexpr llvm::StringLiteral precisionName = "dl.precision";
+/// Whether it says tf32: that libraries may round to 10 bits behind the point what products of f32
+/// multiply.
+bool isTF32(mlir::Operation *op);
 /// Of an entry: what its loss is multiplied by while it is differentiated.
 inline constexpr llvm::StringLiteral lossScaleName = "dl.loss_scale";
 } // namespace dlc::dl

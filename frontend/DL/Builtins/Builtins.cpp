@@ -192,7 +192,8 @@ llvm::ArrayRef<BuiltinConstant> builtinConstants() {
   static const std::vector<BuiltinConstant> constants{{"KiB", int64_t(1) << 10},
                                                       {"MiB", int64_t(1) << 20},
                                                       {"GiB", int64_t(1) << 30},
-                                                      {"pi", std::numbers::pi}};
+                                                      {"pi", std::numbers::pi},
+                                                      {"tf32", DType::TF32}};
   return constants;
 }
 

@@ -57,7 +57,7 @@ static bool fits(ParamKind kind, const Value &value) {
   case ParamKind::String:
     return value.is<std::string>();
   case ParamKind::DType:
-    return value.is<DType>();
+    return value.is<DType>() && isElement(value.as<DType>());
   case ParamKind::Sequence:
     return value.isSequence();
   case ParamKind::Integers:
@@ -122,6 +122,8 @@ static std::string hintForKind(const Builtin &builtin, const BuiltinParam &param
     return "a setting of its own: schedule = " + (*plan)->maker->name.str() + "(...)";
   if (param.kind == ParamKind::Sequence && value.isNumber() && !source.empty())
     return sequenceFrom(param, source);
+  if (param.kind == ParamKind::DType && value.is<DType>())
+    return "a precision of products: precision=" + text(value);
   if (param.kind == ParamKind::DType && word)
     return llvm::is_contained(dtypeWords(), *word) ? "without '\"': " + *word : hintForType(*word);
   if (param.kind == ParamKind::Bool && (value.isInteger() || value.isNone()))

@@ -178,12 +178,8 @@ bool Evaluator::takeAttribute(const EvaluatedArgument &argument, LayerAttributes
     attributes.precision = elementType(*dtype, &program.context);
     return true;
   }
-  const std::string *quoted = value.getIf<std::string>();
-  const bool isWord = quoted && llvm::is_contained(dtypeWords(), *quoted);
-  error(argument.range, "'precision' is f32, bf16 or f16, found " + describe(value))
-      .hint(isWord   ? "without '\"': " + *quoted
-            : quoted ? hintForType(*quoted)
-                     : "");
+  error(argument.range, "'precision' is " + precisionList + ", found " + describe(value))
+      .hint(hintForPrecision(value));
   return false;
 }
 

@@ -39,7 +39,7 @@ Value Evaluator::evaluateCall(const CallExpr &node) {
   std::vector<EvaluatedArgument> arguments;
   if (!evaluateArguments(node.arguments, arguments) || callee.isPoison())
     return Poison{};
-  if (auto *dtype = callee.getIf<DType>()) {
+  if (auto *dtype = callee.getIf<DType>(); dtype && isElement(*dtype)) {
     Callable cast;
     cast.builtin = findBuiltin(spelling(*dtype));
     return call(cast, node.callee->range, std::move(arguments));

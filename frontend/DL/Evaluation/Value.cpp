@@ -1,6 +1,8 @@
 // Words for values and types.
 #include "frontend/DL/Evaluation/Value.h"
 #include "frontend/DL/Builtins/Builtins.h"
+#include "frontend/DL/Syntax/Foreign.h"
+#include "frontend/DL/Syntax/Lexer.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -25,6 +27,8 @@ llvm::StringRef spelling(DType dtype) {
     return "u8";
   case DType::Bool:
     return "bool";
+  case DType::TF32:
+    return "tf32";
   }
   return "";
 }
@@ -38,12 +42,17 @@ DType parseDType(llvm::StringRef name) {
       .Case("i64", DType::I64)
       .Case("u8", DType::U8)
       .Case("bool", DType::Bool)
+      .Case("tf32", DType::TF32)
       .Default(DType::F32);
 }
 
 bool isFloat(DType dtype) { return dtype <= DType::F16; }
 
-bool isPrecision(DType dtype) { return isFloat(dtype) && dtype != DType::F64; }
+bool isElement(DType dtype) { return dtype != DType::TF32; }
+
+bool isPrecision(DType dtype) {
+  return dtype == DType::TF32 || (isFloat(dtype) && dtype != DType::F64);
+}
 
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context) {
   mlir::Builder b(context);
@@ -64,6 +73,8 @@ mlir::Type elementType(DType dtype, mlir::MLIRContext *context) {
     return b.getIntegerType(8, /*isSigned=*/false);
   case DType::Bool:
     return b.getI1Type();
+  case DType::TF32:
+    return b.getTF32Type();
   }
   return {};
 }
@@ -184,8 +195,8 @@ std::string describe(const Value &value) {
     return "the bool " + text(value);
   if (value.is<std::string>())
     return "the string " + text(value);
-  if (value.is<DType>())
-    return "the dtype " + text(value);
+  if (auto *v = value.getIf<DType>())
+    return (isElement(*v) ? "the dtype " : "the precision ") + text(value);
   if (value.isNone())
     return "none";
   if (value.isSequence())
@@ -203,6 +214,15 @@ std::string describe(const Value &value) {
     return callable->layer ? "a layer" : "a model";
   }
   return "nothing";
+}
+
+std::string hintForPrecision(const Value &value) {
+  const std::string *word = value.getIf<std::string>();
+  if (!word)
+    return "";
+  const bool isPrecision =
+      llvm::is_contained(dtypeWords(), *word) || *word == spelling(DType::TF32);
+  return isPrecision ? "without '\"': " + *word : hintForType(*word);
 }
 
 std::string hintForResults(const Value &value, llvm::StringRef source) {

@@ -31,13 +31,17 @@ struct LayerInstance;
 struct ModelInstance;
 class Value;
 
-enum class DType : uint8_t { F32, F64, BF16, F16, I32, I64, U8, Bool };
+/// TF32 is a precision alone: tensors of f32, which libraries may round where they multiply.
+enum class DType : uint8_t { F32, F64, BF16, F16, I32, I64, U8, Bool, TF32 };
 
 llvm::StringRef spelling(DType dtype);
 DType parseDType(llvm::StringRef name);
 bool isFloat(DType dtype);
-/// Whether ops can compute in it beside f32.
+/// Whether tensors have it.
+bool isElement(DType dtype);
+/// Whether products can compute in it.
 bool isPrecision(DType dtype);
+inline constexpr llvm::StringLiteral precisionList = "f32, bf16, f16 or tf32";
 mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
 DType dtypeOf(mlir::Type elementType);
 
@@ -190,6 +194,8 @@ inline unsigned Value::depth() const { return isSequence() ? as<Sequence>()->dep
 std::string describe(const Value &value);
 /// What to do with the results of a built-in where one of them is meant; else empty.
 std::string hintForResults(const Value &value, llvm::StringRef source = "");
+/// What a word in quotes may mean where a precision is expected.
+std::string hintForPrecision(const Value &value);
 /// The value as one would write it, for numbers, strings, bools, none and dtypes; else as
 /// `describe`.
 std::string text(const Value &value);

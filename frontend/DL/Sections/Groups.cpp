@@ -149,7 +149,7 @@ static bool applySetting(Evaluator &evaluator, const ast::Setting &setting, cons
     evaluator.error(setting.value->range, "'" + name + "' of a group is " +
                                               (name == "frozen"      ? "true or false"
                                                : name == "optimizer" ? "an optimizer"
-                                               : name == "precision" ? "f32, bf16 or f16"
+                                               : name == "precision" ? precisionList
                                                                      : "a number of 0 or more") +
                                               ", found " + describe(value));
   return false;

@@ -2,7 +2,6 @@
 // uses of names.
 #include "frontend/DL/Sections/Sections.h"
 #include "frontend/DL/Syntax/Foreign.h"
-#include "frontend/DL/Syntax/Lexer.h"
 #include "frontend/DL/Syntax/NameWalker.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -228,7 +227,7 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
   bool isCount = value.isInteger() && value.integer() >= 1;
   const DType *dtype = value.getIf<DType>();
   if (name == "precision")
-    return dtype && isPrecision(*dtype) ? "" : "f32, bf16 or f16";
+    return dtype && isPrecision(*dtype) ? "" : llvm::StringRef(precisionList);
   if (name == "accumulate")
     return isCount ? "" : "an integer of 1 or more";
   if (value.isNone())
@@ -259,10 +258,7 @@ static std::string hintForSettingValue(llvm::StringRef name, const Value &value)
   if (name == "clip")
     return value.isNumber() ? "global_norm(" + text(value) + ")"
                             : hintForPlan(value, Category::Clip);
-  const std::string *word = value.getIf<std::string>();
-  if (name == "precision" && word)
-    return llvm::is_contained(dtypeWords(), *word) ? "without '\"': " + *word : hintForType(*word);
-  return "";
+  return name == "precision" ? hintForPrecision(value) : "";
 }
 
 void checkSettings(Evaluator &evaluator,

@@ -133,7 +133,6 @@ static constexpr Foreign habits[] = {
     {"inf", "there is no infinity: a large number, such as 1e30"},
     {"str", "format(\"layer{}\", i) puts numbers into a string"},
     {"cast", "f32(x) casts to f32, i32(x) to i32"},
-    {"tf32", "how libraries of CUDA multiply f32 is said to dlc: --math=tf32"},
     {"Parameter", "parameter w: f32[3] = normal(0, 0.02)"},
     {"Variable", "parameter w: f32[3] = normal(0, 0.02)"},
     {"Input", "an input stands in the model's head: model Name(x: f32[N, 784])"},
@@ -393,11 +392,11 @@ static constexpr Foreign statements[] = {
     {"network", "'model Name(x: f32[N, 784]) -> f32[N, 10] { ... return y }' is a network"},
     {"net", "'model Name(x: f32[N, 784]) -> f32[N, 10] { ... return y }' is a network"}};
 
-static constexpr Foreign types[] = {{"float32", "f32"},   {"float", "f32"},   {"float64", "f64"},
-                                    {"double", "f64"},    {"float16", "f16"}, {"half", "f16"},
-                                    {"bfloat16", "bf16"}, {"int32", "i32"},   {"int", "i32"},
-                                    {"int64", "i64"},     {"long", "i64"},    {"uint8", "u8"},
-                                    {"byte", "u8"},       {"Tensor", "f32"},  {"tensor", "f32"}};
+static constexpr Foreign types[] = {
+    {"float32", "f32"}, {"float", "f32"},  {"float64", "f64"},   {"double", "f64"},
+    {"float16", "f16"}, {"half", "f16"},   {"bfloat16", "bf16"}, {"int32", "i32"},
+    {"int", "i32"},     {"int64", "i64"},  {"long", "i64"},      {"uint8", "u8"},
+    {"byte", "u8"},     {"Tensor", "f32"}, {"tensor", "f32"},    {"tf32", "f32"}};
 
 namespace {
 /// A built-in that is given what another one takes. '$' stands for what it was given.

@@ -85,10 +85,10 @@ public:
   virtual int64_t mostRowBytes() = 0;
 };
 
-/// Makes the source for a target by its name ("cpu", "cuda:sm_90") and whether libraries may
-/// compute in TF32; fails with a message for a target that is none.
-using CandidateSources = std::function<llvm::Expected<std::shared_ptr<CandidateSource>>(
-    llvm::StringRef target, bool tf32)>;
+/// Makes the source for a target by its name ("cpu", "cuda:sm_90"); fails with a message for a
+/// target that is none.
+using CandidateSources =
+    std::function<llvm::Expected<std::shared_ptr<CandidateSource>>(llvm::StringRef target)>;
 
 /// Gives the tensors that a region reads and writes their layouts, inside: values keep the types
 /// that they have, and dl.convert_layout leads to and from the others.

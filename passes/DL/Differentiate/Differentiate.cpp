@@ -208,6 +208,7 @@ Operation *ReverseSweep::decompose(DecomposableOp composite) {
   OpBuilder inPlace(op);
   std::string name = spelling(op);
   SmallVector<Value> formula = composite.decompose(inPlace);
+  passTF32On(op, before, op);
   for (Operation *part = before ? before->getNextNode() : &op->getBlock()->front(); part != op;
        part = part->getNextNode()) {
     composites[part] = name;
@@ -264,6 +265,7 @@ LogicalResult ReverseSweep::applyRule(DifferentiableOp rule) {
                     : rule.buildGradient(builder, resultGradients, wanted, operandGradients)))
     return failure();
   nameStages(op, before, operandGradients);
+  passTF32On(op, before, end);
   if (llvm::none_of(operandGradients, [](Value gradient) { return gradient != nullptr; }))
     blocked.push_back(op);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients))

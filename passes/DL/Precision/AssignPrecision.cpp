@@ -12,7 +12,9 @@
 //     %r = dl.relu %y : tensor<64x300xbf16>
 //
 // What an op computes in says Precision.h; `dl.precision` of an op stands for the entry's: f32 has
-// all of it computed so, 16 bits concern its products alone. Variables, what the entry takes and
+// all of it computed so, 16 bits and tf32 concern its products alone. Those of tf32 compute with
+// tensors of f32 and keep the mark, by which libraries may round; their entry keeps its own, for
+// the layouts of what stands between them. Variables, what the entry takes and
 // gives, and the loss keep their types. Tensors of f64 stay, and so does what the user has cast.
 // Two do not decide what an op computes in: a number that the program holds, which is multiplied as
 // f32 where 16 bits would round it, and a bias, which is added to a product in f32. A number that
@@ -207,8 +209,13 @@ void EntryPrecision::visit(Operation *op) {
   if (asked && asked.isF32())
     return compute(op, operands, single);
   const Precision precision = precisionOf(op);
+  const Type product = asked ? asked : narrow;
+  if (takesTF32(op) && product.isTF32()) {
+    op->setAttr(precisionName, TypeAttr::get(product));
+    return compute(op, operands, single);
+  }
   if (precision == Precision::Narrow)
-    return compute(op, operands, asked ? asked : narrow);
+    return compute(op, operands, product);
   if (precision == Precision::Wide)
     return compute(op, operands, single);
   // Its own weights are f32's.
@@ -244,7 +251,8 @@ void EntryPrecision::run() {
   narrow = precisionIn(entry);
   if (!narrow)
     narrow = single;
-  entry->removeAttr(precisionName);
+  if (!isTF32(entry))
+    entry->removeAttr(precisionName);
   ReturnOp end = entry.getReturn();
   const SmallVector<Type> losses(end.getLosses().getTypes()), weights(end.getWeights().getTypes());
   for (Operation &op : llvm::make_early_inc_range(entry.getBlock().without_terminator()))

@@ -1,9 +1,10 @@
-//===- Precision.cpp - where an op may compute in 16 bits -------------------------------------===//
+//===- Precision.cpp - what an op may compute in ----------------------------------------------===//
 #include "passes/DL/Precision/Precision.h"
 #include "dialects/DL/Ops/DLAttentionOps.h"
 #include "dialects/DL/Ops/DLCompositeOps.h"
 #include "dialects/DL/Ops/DLConvolutionOps.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
+#include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLLossOps.h"
 #include "dialects/DL/Ops/DLMatmulOps.h"
 #include "dialects/DL/Ops/DLPoolingOps.h"
@@ -40,6 +41,21 @@ Precision dlc::dl::precisionOf(Operation *op) {
   if (isa<BatchNormOp, BatchNormInferenceOp, LocalResponseNormOp, GeluOp>(op))
     return Precision::Rounded;
   return Precision::Widest;
+}
+
+bool dlc::dl::takesTF32(Operation *op) {
+  return isProduct(op) ||
+         isa<AttentionBackwardOp, LstmOp, LstmBackwardOp, GruOp, GruBackwardOp>(op);
+}
+
+void dlc::dl::passTF32On(Operation *op, Operation *before, Operation *end) {
+  if (!isTF32(op))
+    return;
+  Attribute precision = op->getAttr(precisionName);
+  for (Operation *made = before ? before->getNextNode() : &end->getBlock()->front(); made != end;
+       made = made->getNextNode())
+    if (takesTF32(made))
+      made->setAttr(precisionName, precision);
 }
 
 bool dlc::dl::roundsGradient(Operation *op) {

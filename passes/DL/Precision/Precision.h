@@ -1,4 +1,4 @@
-//===- Precision.h - where an op may compute in 16 bits -----------------------------*- C++ -*-===//
+//===- Precision.h - what an op may compute in --------------------------------------*- C++ -*-===//
 //
 // The rules of PyTorch's autocast. Products and convolutions multiply what 16 bits hold and add it
 // up in f32: their operands and results are narrow. What is a function of a sum, of an exponential
@@ -20,6 +20,12 @@ enum class Precision {
 };
 
 Precision precisionOf(mlir::Operation *op);
+
+/// Whether libraries may round to TF32 what an op of f32 multiplies.
+bool takesTF32(mlir::Operation *op);
+/// Gives those that take it, from behind `before` (null: from the block's first) to `end`, the TF32
+/// of `op`, from which they were made.
+void passTF32On(mlir::Operation *op, mlir::Operation *before, mlir::Operation *end);
 
 /// Whether each element of the op's gradient is rounded more than once where the rule is computed
 /// in the op's own type of 16 bits.

@@ -11,6 +11,7 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Passes.h"
+#include "passes/DL/Precision/Precision.h"
 #include "passes/DL/Simplify/Composites.h"
 #include "passes/DL/Simplify/DeadCode.h"
 
@@ -33,6 +34,7 @@ void dlc::dl::decomposeComposites(Block &block) {
     Operation *before = op->getPrevNode();
     OpBuilder builder(op);
     op->replaceAllUsesWith(composite.decompose(builder));
+    passTF32On(op, before, op);
     op->erase();
     // A formula may hold composites.
     op = before ? before->getNextNode() : &block.front();

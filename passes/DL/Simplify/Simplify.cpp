@@ -52,6 +52,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/DL/Passes.h"
+#include "passes/DL/Precision/Precision.h"
 #include "passes/DL/Simplify/DeadCode.h"
 
 namespace dlc::dl {
@@ -230,10 +231,12 @@ static LogicalResult moveLookupBehindProduct(MatmulOp product, PatternRewriter &
                 length = lookup.getX().getType().getDimSize(1);
   if (product.getA().getType().getDimSize(1) != length || length < shortest || count < 2 * rows)
     return failure();
+  Operation *before = product->getPrevNode();
   TensorBuilder b{rewriter, product.getLoc()};
   Value index = b.reshape(lookup.getIndex(), lookup.getIndex().getType().clone({count}));
   Value products = MatmulOp::create(rewriter, b.loc, lookup.getX(), product.getB(),
                                     /*transpose_a=*/false, product.getTransposeB());
+  passTF32On(product, before, product);
   rewriter.replaceOpWithNewOp<GatherOp>(product, products, index, 0);
   return success();
 }

@@ -656,12 +656,12 @@ R"dl(test.dl:2:7: error: '[ ]' cannot work across the batch, axis 0 of f32[4, 3,
 test.dl:1:9: note: 'x' is declared here
 )dl", {}},
 {"PrecisionIsNoFloat", "y = x |> conv2d(8, 3, precision=f64)",
-R"dl(test.dl:2:35: error: 'precision' is f32, bf16 or f16, found the dtype f64
+R"dl(test.dl:2:35: error: 'precision' is f32, bf16, f16 or tf32, found the dtype f64
   y = x |> conv2d(8, 3, precision=f64)
                                   ^~~
 )dl", {}},
 {"PrecisionOfALayerInQuotes", R"dl(y = x |> conv2d(8, 3, precision="bf16"))dl",
-R"dl(test.dl:2:35: error: 'precision' is f32, bf16 or f16, found the string "bf16"
+R"dl(test.dl:2:35: error: 'precision' is f32, bf16, f16 or tf32, found the string "bf16"
   y = x |> conv2d(8, 3, precision="bf16")
                                   ^~~~~~ without '"': bf16
 )dl", {}},

@@ -775,24 +775,19 @@ train Net {
   batch = 64
 }
 )dl",
-R"dl(test.dl:8:3: error: 'precision' is f32, bf16 or f16, found the string "bf16"
+R"dl(test.dl:8:3: error: 'precision' is f32, bf16, f16 or tf32, found the string "bf16"
   precision = "bf16"
   ^~~~~~~~~ without '"': bf16
 )dl", {}},
-{"PrecisionOfLibraries", R"dl(model Net(x: f32[N, 784]) -> f32[N, 10] {
-  return linear(x, 10)
+{"PrecisionAsType", R"dl(model Net(x: f32[N, 784]) -> f32[N, 10] {
+  return linear(tf32(x), 10)
 }
-train Net {
-  label: i32[N]
-  loss = softmax_cross_entropy(output, label)
-  optimizer = sgd(learning_rate=0.1)
-  precision = tf32
-  batch = 64
+infer Net {
 }
 )dl",
-R"dl(test.dl:8:15: error: unknown name 'tf32'
-  precision = tf32
-              ^~~~ how libraries of CUDA multiply f32 is said to dlc: --math=tf32
+R"dl(test.dl:2:17: error: this cannot be called: it is the precision tf32
+  return linear(tf32(x), 10)
+                ^~~~
 )dl", {}},
 {"AccumulateIsNone", R"dl(model Net(x: f32[N, 784]) -> f32[N, 10] {
   return linear(x, 10)

@@ -288,7 +288,7 @@ train M {
   loss_scale = "static"
 }
 )dl",
-R"dl(test.dl:9:3: error: 'precision' is f32, bf16 or f16, found the dtype f64
+R"dl(test.dl:9:3: error: 'precision' is f32, bf16, f16 or tf32, found the dtype f64
   precision = f64
   ^~~~~~~~~
 test.dl:10:3: error: 'loss_scale' is a number above 0 or "dynamic", found the string "static"
@@ -308,7 +308,7 @@ infer M {
   precision = "bf16"
 }
 )dl",
-R"dl(test.dl:11:3: error: 'precision' is f32, bf16 or f16, found the string "bf16"
+R"dl(test.dl:11:3: error: 'precision' is f32, bf16, f16 or tf32, found the string "bf16"
   precision = "bf16"
   ^~~~~~~~~ without '"': bf16
 )dl", {}},
@@ -428,7 +428,7 @@ train M {
   parameters "**" { precision = f64 }
 }
 )dl",
-R"dl(test.dl:9:33: error: 'precision' of a group is f32, bf16 or f16, found the dtype f64
+R"dl(test.dl:9:33: error: 'precision' of a group is f32, bf16, f16 or tf32, found the dtype f64
   parameters "**" { precision = f64 }
                                 ^~~
 )dl", {}},

@@ -128,3 +128,19 @@ dl.entry @plain(%x: tensor<3x3xf32>) -> (tensor<3x3xf32>) attributes {kind = #pr
   %y = dl.matmul %x, %x : tensor<3x3xf32>, tensor<3x3xf32>
   dl.return %y : tensor<3x3xf32>
 }
+
+// tf32 is products' alone: tensors stay f32's, the mark stays on what multiplies and on the entry. f32 at an op takes it out; 16 bits
+// there are 16 bits.
+// CHECK-LABEL: dl.entry @tf32
+// CHECK-SAME: attributes {dl.precision = tf32, kind = #program.entry<infer>}
+// CHECK: %[[Y:.*]] = dl.matmul %{{.*}}, %{{.*}} {dl.precision = tf32} : tensor<3x3xf32>, tensor<3x3xf32>
+// CHECK-NEXT: %[[E:.*]] = dl.exp %[[Y]] : tensor<3x3xf32>
+// CHECK-NEXT: %[[Z:.*]] = dl.matmul %[[E]], %{{.*}} : tensor<3x3xf32>, tensor<3x3xf32>
+// CHECK: dl.matmul %{{.*}}, %{{.*}} : tensor<3x3xbf16>, tensor<3x3xbf16>
+dl.entry @tf32(%x: tensor<3x3xf32>, %v: tensor<3x3xf32>) -> (tensor<3x3xf32>) attributes {dl.precision = tf32, kind = #program.entry<infer>} {
+  %y = dl.matmul %x, %v : tensor<3x3xf32>, tensor<3x3xf32>
+  %e = dl.exp %y : tensor<3x3xf32>
+  %z = dl.matmul %e, %v {dl.precision = f32} : tensor<3x3xf32>, tensor<3x3xf32>
+  %n = dl.matmul %z, %v {dl.precision = bf16} : tensor<3x3xf32>, tensor<3x3xf32>
+  dl.return %n : tensor<3x3xf32>
+}

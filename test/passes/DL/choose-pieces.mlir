@@ -1,4 +1,4 @@
-// RUN: dlc-opt --dl-choose="target=cuda:simt tf32" %s | FileCheck %s
+// RUN: dlc-opt --dl-choose="target=cuda:simt" %s | FileCheck %s
 
 #nhwc = #program.layout<order = [0, 2, 3, 1]>
 
@@ -10,15 +10,15 @@
 // CHECK: %[[P:.*]] = dl.fused(%[[ALL]]) {{.*}} : (tensor<4x8x8x8xf32, #nhwc>) -> tensor<4x8x4x4xf32, #nhwc>
 // CHECK: %[[LAST:.*]] = dl.slice %[[P]] starts = [2, 0, 0, 0] sizes = [2, 8, 4, 4] steps = [1, 1, 1, 1] : tensor<4x8x4x4xf32, #nhwc>
 // CHECK: dl.fused(%[[LAST]]) {{.*}} : (tensor<2x8x4x4xf32, #nhwc>) -> tensor<2x8x2x2xf32>
-dl.entry @samples(%x: tensor<2x4x10x10xf32>, %y: tensor<2x4x10x10xf32>, %w: tensor<8x2x3x3xf32>) -> (tensor<2x8x2x2xf32>) attributes {kind = #program.entry<infer>} {
+dl.entry @samples(%x: tensor<2x4x10x10xf32>, %y: tensor<2x4x10x10xf32>, %w: tensor<8x2x3x3xf32>) -> (tensor<2x8x2x2xf32>) attributes {dl.precision = tf32, kind = #program.entry<infer>} {
   %a = dl.fused(%x, %w) : (tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>) -> tensor<2x8x8x8xf32> {
   ^bb0(%0: tensor<2x4x10x10xf32>, %1: tensor<8x2x3x3xf32>):
-    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>
+    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 {dl.precision = tf32} : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>
     dl.yield %2 : tensor<2x8x8x8xf32>
   }
   %b = dl.fused(%y, %w) : (tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>) -> tensor<2x8x8x8xf32> {
   ^bb0(%0: tensor<2x4x10x10xf32>, %1: tensor<8x2x3x3xf32>):
-    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>
+    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 {dl.precision = tf32} : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>
     dl.yield %2 : tensor<2x8x8x8xf32>
   }
   %all = dl.concat %a, %b axis = 0 : tensor<2x8x8x8xf32>, tensor<2x8x8x8xf32>
@@ -39,10 +39,10 @@ dl.entry @samples(%x: tensor<2x4x10x10xf32>, %y: tensor<2x4x10x10xf32>, %w: tens
 // Channels of one sample are one piece row-major only.
 // CHECK-LABEL: dl.entry @channels
 // CHECK: dl.concat {{.*}} axis = 1 : tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>
-dl.entry @channels(%x: tensor<1x4x10x10xf32>, %w: tensor<8x2x3x3xf32>) -> (tensor<1x16x4x4xf32>) attributes {kind = #program.entry<infer>} {
+dl.entry @channels(%x: tensor<1x4x10x10xf32>, %w: tensor<8x2x3x3xf32>) -> (tensor<1x16x4x4xf32>) attributes {dl.precision = tf32, kind = #program.entry<infer>} {
   %a = dl.fused(%x, %w) : (tensor<1x4x10x10xf32>, tensor<8x2x3x3xf32>) -> tensor<1x8x8x8xf32> {
   ^bb0(%0: tensor<1x4x10x10xf32>, %1: tensor<8x2x3x3xf32>):
-    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 : tensor<1x4x10x10xf32>, tensor<8x2x3x3xf32>
+    %2 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 {dl.precision = tf32} : tensor<1x4x10x10xf32>, tensor<8x2x3x3xf32>
     dl.yield %2 : tensor<1x8x8x8xf32>
   }
   %all = dl.concat %a, %a axis = 1 : tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>

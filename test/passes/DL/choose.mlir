@@ -1,4 +1,4 @@
-// RUN: dlc-opt --dl-choose="target=cuda:simt tf32" %s | FileCheck %s
+// RUN: dlc-opt --dl-choose="target=cuda:simt" %s | FileCheck %s
 
 #nhwc = #program.layout<order = [0, 2, 3, 1]>
 
@@ -34,14 +34,14 @@ dl.variable @other : tensor<2x8x4x4xf32> role<parameter> init(#program.init<cons
 // CHECK: dl.assign @w, %{{.*}} : tensor<8x2x3x3xf32, #nhwc>
 // CHECK: dl.return {{.*}} : tensor<2x32xf32>, tensor<8x2x3x3xf32, #nhwc>
 dl.entry @train_step(%x: tensor<2x4x10x10xf32>, %dy: tensor<2x8x8x8xf32>)
-    -> (tensor<2x32xf32>, tensor<8x2x3x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w}) attributes {kind = #program.entry<train>} {
+    -> (tensor<2x32xf32>, tensor<8x2x3x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w}) attributes {dl.precision = tf32, kind = #program.entry<train>} {
   %w = dl.read @w : tensor<8x2x3x3xf32>
   %m = dl.read @w.momentum : tensor<8x2x3x3xf32>
   %b = dl.read @b : tensor<8xf32>
   %lr = dl.scalar "optimizer.learning_rate", 0.1 : tensor<f32>
   %c = dl.fused(%x, %w, %b) : (tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>, tensor<8xf32>) -> tensor<2x8x8x8xf32> {
   ^bb0(%0: tensor<2x4x10x10xf32>, %1: tensor<8x2x3x3xf32>, %2: tensor<8xf32>):
-    %3 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>
+    %3 = dl.convolution %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 {dl.precision = tf32} : tensor<2x4x10x10xf32>, tensor<8x2x3x3xf32>
     %4 = dl.broadcast %2 dims = [1] : tensor<8xf32> to tensor<2x8x8x8xf32>
     %5 = dl.add %3, %4 : tensor<2x8x8x8xf32>
     dl.yield %5 : tensor<2x8x8x8xf32>
@@ -59,7 +59,7 @@ dl.entry @train_step(%x: tensor<2x4x10x10xf32>, %dy: tensor<2x8x8x8xf32>)
   %flat = dl.reshape %q : tensor<2x8x2x2xf32> to tensor<2x32xf32>
   %dw = dl.fused(%x, %dy) : (tensor<2x4x10x10xf32>, tensor<2x8x8x8xf32>) -> tensor<8x2x3x3xf32> {
   ^bb0(%0: tensor<2x4x10x10xf32>, %1: tensor<2x8x8x8xf32>):
-    %2 = dl.convolution_backward_filter %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 : tensor<2x4x10x10xf32>, tensor<2x8x8x8xf32> to tensor<8x2x3x3xf32>
+    %2 = dl.convolution_backward_filter %0, %1 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 2 {dl.precision = tf32} : tensor<2x4x10x10xf32>, tensor<2x8x8x8xf32> to tensor<8x2x3x3xf32>
     dl.yield %2 : tensor<8x2x3x3xf32>
   }
   %new:2 = dl.multi_tensor(%w, %dw, %m) scalars(%lr) {streams = 3 : i64}
@@ -77,7 +77,7 @@ dl.entry @train_step(%x: tensor<2x4x10x10xf32>, %dy: tensor<2x8x8x8xf32>)
 
 // CHECK-LABEL: dl.entry @evaluate
 // CHECK: dl.read @w : tensor<8x2x3x3xf32, #nhwc>
-dl.entry @evaluate() -> tensor<8x2x3x3xf32> attributes {kind = #program.entry<evaluate>} {
+dl.entry @evaluate() -> tensor<8x2x3x3xf32> attributes {dl.precision = tf32, kind = #program.entry<evaluate>} {
   %w = dl.read @w : tensor<8x2x3x3xf32>
   %0 = dl.fused(%w) : (tensor<8x2x3x3xf32>) -> tensor<8x2x3x3xf32> {
   ^bb0(%1: tensor<8x2x3x3xf32>):
@@ -94,16 +94,16 @@ dl.entry @evaluate() -> tensor<8x2x3x3xf32> attributes {kind = #program.entry<ev
 // CHECK-NOT: convert_layout
 // CHECK: dl.return
 dl.entry @nothing(%x: tensor<2x3x4x4xf64>, %w: tensor<3x3x1x1xf64>)
-    -> (tensor<2x8x4x4xf32>, tensor<2x3x4x4xf64>) attributes {kind = #program.entry<infer>} {
+    -> (tensor<2x8x4x4xf32>, tensor<2x3x4x4xf64>) attributes {dl.precision = tf32, kind = #program.entry<infer>} {
   %a = dl.read @other : tensor<2x8x4x4xf32>
   %0 = dl.fused(%a) : (tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32> {
   ^bb0(%1: tensor<2x8x4x4xf32>):
-    %2 = dl.matmul %1, %1 : tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>
+    %2 = dl.matmul %1, %1 {dl.precision = tf32} : tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32>
     dl.yield %2 : tensor<2x8x4x4xf32>
   }
   %3 = dl.fused(%x, %w) : (tensor<2x3x4x4xf64>, tensor<3x3x1x1xf64>) -> tensor<2x3x4x4xf64> {
   ^bb0(%4: tensor<2x3x4x4xf64>, %5: tensor<3x3x1x1xf64>):
-    %6 = dl.convolution %4, %5 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 : tensor<2x3x4x4xf64>, tensor<3x3x1x1xf64>
+    %6 = dl.convolution %4, %5 strides = [1, 1] padding = [0, 0, 0, 0] dilations = [1, 1] groups = 1 {dl.precision = tf32} : tensor<2x3x4x4xf64>, tensor<3x3x1x1xf64>
     dl.yield %6 : tensor<2x3x4x4xf64>
   }
   %7 = dl.fused(%3) : (tensor<2x3x4x4xf64>) -> tensor<2x3x4x4xf64> {

@@ -270,3 +270,17 @@ dl.entry @lookup(%large: tensor<50x4xf32> {dl.name = "large"}, %small: tensor<2x
   %s = dl.reduce sum %y axes = [0, 1] : tensor<3x4xf32>
   dl.return loss(%s : tensor<f32>)
 }
+
+// What a rule multiplies rounds as its op does; what it adds up says nothing.
+// CHECK-LABEL: dl.entry @tf32
+// CHECK: dl.matmul {{.*}} {dl.precision = tf32}
+// CHECK: dl.matmul {{.*}} {dl.precision = tf32} {{.*}} loc("linear1/backward_weight"
+// CHECK-NOT: dl.precision
+// CHECK: dl.return
+dl.entry @tf32(%x: tensor<4x3xf32>) -> () attributes {kind = #program.entry<train>, updates = [
+      #dl.update<@linear1.weight, lr_mult = 1.0, decay_mult = 1.0, #dl.optimizer<"sgd", {learning_rate = 0.1 : f64}>>]} {
+  %w = dl.read @linear1.weight : tensor<5x3xf32>
+  %p = dl.matmul %x, %w transpose_b {dl.precision = tf32} : tensor<4x3xf32>, tensor<5x3xf32> loc("linear1")
+  %s = dl.reduce sum %p axes = [0, 1] : tensor<4x5xf32>
+  dl.return loss(%s : tensor<f32>)
+}
