@@ -183,7 +183,7 @@ static void addOptions(CLI::App &app, Options &options) {
       ->check(oneOf(keysOf(maths())))
       ->option_text("HOW");
   app.add_option("--precision", options.precision,
-                 "of products where the section states none: f32 (default), bf16, f16, tf32")
+                 "of products if the section states none: f32 (default), bf16, f16, tf32")
       ->check(oneOf({"f32", "bf16", "f16", "tf32"}))
       ->option_text("TYPE");
   app.add_option("--workspace-limit", options.workspaceLimitMiB,

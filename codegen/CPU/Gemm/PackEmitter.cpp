@@ -292,12 +292,12 @@ SmallVector<Value> PackedPhase::tensorIndices(ValueRange indices, const IndexMap
   return result;
 }
 
-Value PackedPhase::addressOf(Value base, ValueRange indices, const IndexMap &map,
+Value PackedPhase::addressOf(Value base, Type element, ValueRange indices, const IndexMap &map,
                              ArrayRef<int64_t> strides) {
   Value offset = e.constant(0);
   for (auto [index, stride] : llvm::zip_equal(tensorIndices(indices, map), strides))
     offset = e.add(offset, e.mul(index, stride));
-  return e.atStored(base, offset);
+  return e.at(base, offset, element);
 }
 
 Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
@@ -337,7 +337,8 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   for (unsigned axis : map.order)
     source.strides.push_back((*strides)[axis]);
   source.address = [this, argument, map, strides = *strides](ValueRange indices) {
-    return addressOf(kernel.operand(argument.getArgNumber()), indices, map, strides);
+    return addressOf(kernel.operand(argument.getArgNumber()), e.element.stored, indices, map,
+                     strides);
   };
   return source;
 }
@@ -404,8 +405,8 @@ Sink PackedPhase::sink(const IndexMap &map) {
   sink.prefetch = [this, map](ValueRange indices) {
     auto fetch = [&](Value base, RankedTensorType type, bool forWriting) {
       auto strides = stridesIn(type, map.shape);
-      if (strides && type.getElementType() == e.element.stored)
-        e.prefetch(addressOf(base, indices, map, *strides), forWriting);
+      if (Type element = type.getElementType(); strides && isa<FloatType>(element))
+        e.prefetch(addressOf(base, element, indices, map, *strides), forWriting);
     };
     for (BlockArgument argument : readBehindAnchor(kernel.spec, product(map.shape)))
       fetch(kernel.operand(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()),

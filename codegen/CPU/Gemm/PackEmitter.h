@@ -195,9 +195,10 @@ private:
                         llvm::ArrayRef<mlir::Value> indices, unsigned along, mlir::Value left);
   /// The loop indices as the tensor's.
   llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
-  /// The element at these indices of a tensor that lies in memory with these distances.
-  mlir::Value addressOf(mlir::Value base, mlir::ValueRange indices, const IndexMap &map,
-                        llvm::ArrayRef<int64_t> strides);
+  /// The element at these indices of a tensor of `element` that lies in memory with these
+  /// distances.
+  mlir::Value addressOf(mlir::Value base, mlir::Type element, mlir::ValueRange indices,
+                        const IndexMap &map, llvm::ArrayRef<int64_t> strides);
   Point pointOf(const Place &place, const IndexMap &map);
   llvm::DenseMap<mlir::Value, mlir::Value> computeNumbers();
 
