@@ -49,9 +49,9 @@ void CpuTarget::keepWithin(std::vector<GeneratedCandidate> &all, uint64_t limit)
   std::optional<uint64_t> least;
   for (const GeneratedCandidate &one : all)
     if (one.candidate.cost <= slowdown * fastest)
-      least = std::min(least.value_or(UINT64_MAX), one.candidate.workspaceBytes);
+      least = std::min(least.value_or(UINT64_MAX), one.candidate.allWorkspaceBytes());
   llvm::erase_if(all, [&](const GeneratedCandidate &one) {
-    return one.candidate.workspaceBytes > std::max(limit, least.value_or(0));
+    return one.candidate.allWorkspaceBytes() > std::max(limit, least.value_or(0));
   });
 }
 

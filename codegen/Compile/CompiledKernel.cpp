@@ -23,7 +23,7 @@ dlc::program::CandidateAttr SelectedKernel::asAttr(mlir::MLIRContext *context) c
   return dlc::program::CandidateAttr::get(context, builder.getStringAttr(generator->name()),
                                           builder.getStringAttr(candidate.schedule),
                                           builder.getF64FloatAttr(candidate.cost),
-                                          int64_t(candidate.workspaceBytes), !candidate.inPlace);
+                                          int64_t(candidate.allWorkspaceBytes()), !candidate.inPlace);
 }
 
 std::string KernelImage::serialise() const {

@@ -69,7 +69,7 @@ struct KernelImage {
 
 /// Objects define the symbols of their kernel's phases (SelectedKernel::symbols) and no other
 /// global; they need no symbol but memcpy, memset and routines. The buffers of a launch: the spec's
-/// operands, its results, the workspace if workspaceBytes is not 0. A multi-tensor kernel takes
+/// operands, its results, the candidate's workspaces. A multi-tensor kernel takes
 /// flat buffers instead, see exec.kernel. All phases of a kernel take the same buffers and run one
 /// after the other.
 struct CompiledKernel {

@@ -71,9 +71,9 @@ struct Preparation {
 struct Candidate {
   std::string schedule; ///< complete and canonical: equal text, equal code
   llvm::SmallVector<Phase, 1> phases;
-  uint64_t workspaceBytes = 0; ///< buffer shared by the phases; the launch's last argument if not 0
-  /// A result may lie in the memory of an operand that it needs at the same places only.
-  bool inPlace = true;
+  /// Of the buffer that the phases share, and of one more that those behind a preparation share,
+  /// whose own is the first: the launch's last arguments, as far as they are not 0.
+  uint64_t workspaceBytes = 0, restBytes = 0;
   double cost = 0; ///< estimated seconds on one core
   std::optional<Preparation> preparation = std::nullopt;
   /// Of a convolution on the CPU whose result has blocks of channels: into how many pieces its
@@ -81,11 +81,15 @@ struct Candidate {
   int64_t bandPieces = 0;
   /// Of a convolution on the CPU; on CUDA where it is one that Target::hasAlgorithm knows.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;
+  /// A result may lie in the memory of an operand that it needs at the same places only.
+  bool inPlace = true;
   /// Plain loops, for what no other generator takes.
   bool isSlow = false;
   float handicap = 0; ///< the part of `cost` that only keeps it behind all others
   llvm::json::Value parameters = nullptr; ///< the generator's own numbers, read back by emit
   std::shared_ptr<const CudaText> text = nullptr; ///< codegen/CUDA/Text/CudaText.h
+
+  uint64_t allWorkspaceBytes() const { return workspaceBytes + restBytes; }
 };
 
 /// What kernels of the anchor compute, for messages: "products".

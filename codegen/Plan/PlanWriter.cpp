@@ -267,7 +267,7 @@ LogicalResult PlanWriter::addKernels() {
       return kernel.emitError() << "no code has been chosen for this kernel";
     kernels[kernel.getSymName()] = kernel;
     kernelNumbers[kernel.getSymName()] = number;
-    size_t buffers = kernel.getNumBuffers() + (kernel.getWorkspace() > 0);
+    size_t buffers = kernel.getNumBuffers() + kernel.getWorkspaces().size();
     auto [known, isNew] = codes.try_emplace(key, firsts.size());
     const size_t code = known->second;
     if (isNew)

@@ -25,6 +25,7 @@ static void setSelection(exec::KernelOp kernel, const SelectedKernel &selected,
     kernel.removeInPlaceAttr();
   kernel.setWorkspace(std::max(selected.candidate.workspaceBytes,
                                alternative ? alternative->candidate.workspaceBytes : uint64_t(0)));
+  kernel.setRestWorkspace(selected.candidate.restBytes);
   kernel.setKey(selected.keyText());
   kernel.setCandidateAttr(selected.asAttr(kernel.getContext()));
   if (alternative)

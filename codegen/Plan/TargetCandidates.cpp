@@ -60,7 +60,7 @@ std::vector<dl::Candidate> TargetCandidates::candidatesIn(dl::FusedOp region,
     return all;
   for (const GeneratedCandidate &one : offer->candidates) {
     all.push_back({one.generator->name().str(), one.candidate.schedule, layouts,
-                   one.candidate.workspaceBytes, one.candidate.inPlace, one.candidate.cost});
+                   one.candidate.allWorkspaceBytes(), one.candidate.inPlace, one.candidate.cost});
     all.back().isDirected = one.candidate.algorithm.has_value();
     all.back().pinned = one.pinned;
     all.back().pinnedPrepared = one.pinnedPrepared;

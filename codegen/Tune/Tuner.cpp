@@ -218,7 +218,7 @@ static MeasuredCandidate describe(const GeneratedCandidate &one,
   return {one.generator->name().str(),
           candidate.schedule,
           candidate.algorithm ? dl::stringifyConvolutionAlgorithm(*candidate.algorithm).str() : "",
-          candidate.workspaceBytes,
+          candidate.allWorkspaceBytes(),
           seconds.all,
           seconds.preparing};
 }

@@ -83,6 +83,8 @@ LogicalResult KernelOp::verify() {
     if (phases < 1 || phases >= all || getWorkspace() == 0)
       return emitOpError() << "prepares " << getWorkspace() << " bytes of workspace in " << phases
                            << " of " << all << " phases";
+  } else if (getRestWorkspace() != 0) { // (C5)
+    return emitOpError() << "has a rest_workspace, but no preparation";
   }
   return success();
 }
@@ -197,11 +199,14 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "has " << getBuffers().size() << " buffers and " << getAccess().size()
                          << " accesses";
   size_t listed = kernel.getNumBuffers(), found = getBuffers().size();
-  bool workspace = kernel.getWorkspace() > 0 && found == listed + 1;
-  if (found != listed && !workspace) // (C1)
+  const SmallVector<int64_t> workspaces = kernel.getWorkspaces();
+  const bool isPlaced = found == listed + workspaces.size();
+  const Part part = getPart();
+  // The first workspace of a rest is there before the other is placed.
+  const bool workspace = found > listed;
+  if (found != listed && !isPlaced && (part != Part::Rest || found != listed + 1)) // (C1)
     return emitOpError() << "passes " << found << " buffers to @" << getKernel() << ", which takes "
                          << listed;
-  const Part part = getPart();
   PreparationAttr preparation = kernel.getPreparationAttr();
   if (part != Part::Whole && (!preparation || !workspace)) // (C2)
     return emitOpError() << "is the " << stringifyPart(part) << " of @" << getKernel()
@@ -210,11 +215,15 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                              : part == Part::Preparation ? Access::Write
                                                          : Access::Read;
   for (size_t i = 0; i < found; ++i) {
-    bool extra = i == listed;
-    Access access = extra ? ofWorkspace : kernel.getBuffer(i).getAccess();
-    int64_t bytes = extra ? kernel.getWorkspace() : kernel.getBuffer(i).getBytes();
-    if (part != Part::Whole && !extra &&
-        (int64_t(i) == preparation.getOperand()) == (part == Part::Rest))
+    const bool extra = i >= listed, isFirst = i == listed;
+    Access access = isFirst ? ofWorkspace
+                    : extra ? Access::ReadWrite
+                            : kernel.getBuffer(i).getAccess();
+    int64_t bytes = extra ? workspaces[i - listed] : kernel.getBuffer(i).getBytes();
+    const bool isTouched =
+        part == Part::Whole || isFirst ||
+        (int64_t(i) == preparation.getOperand()) == (part == Part::Preparation);
+    if (!isTouched)
       bytes = 0;
     if (getBufferAccess(i) != access || getBytes(getBuffers()[i]) < bytes)
       return emitOpError() << "buffer " << i << " is " << stringifyAccess(getBufferAccess(i)) << " "

@@ -45,8 +45,9 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
   let description = [{
     The region says what is computed, in ops of another dialect: its block's arguments are the
     operands, its terminator's operands the results. `buffers` are the launch's arguments, operands
-    first, then results; the workspace, if there is one, comes last in a launch and is not listed
-    here.
+    first, then results; workspaces come last in a launch and are not listed here. `workspace` holds
+    what phases hand to each other; of a kernel with a preparation it holds what that makes, and
+    `rest_workspace`, which comes behind it, what the phases behind that hand to each other.
 
     The region of a multi-tensor update is not that plain: it holds one op over `count` tensors in
     each of its `streams`, and a launch passes ONE flat buffer a stream, then what belongs to each
@@ -56,7 +57,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     (`FlatLayout`): at a multiple of 64 bytes in all of them. Bytes between two tensors are not the
     kernel's: it does not write them.
 
-    Selection fills the rest: `phases`, `workspace` bytes, `key` (32 hexadecimal digits),
+    Selection fills the rest: `phases`, bytes of workspaces, `key` (32 hexadecimal digits),
     `candidate`, `flops`, `bytes_moved`. Kernels of equal key share their code and differ in sizes:
     multi-tensor updates by one rule, whose code knows the table only. A candidate that is there
     before names the code to take. `alternative` runs where the device refuses it, `second_best` is
@@ -71,13 +72,14 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     ```
     (C1) one block. (C2) in_place numbers a read and a written buffer of equal size. (C3) phases is
     not empty if present. (C4) preparation numbers a read buffer and leaves a phase behind it; there
-    is a workspace.
+    is a workspace. (C5) what has a rest_workspace has a preparation.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<Exec_ArgumentAttr, "arguments">:$buffers,
       OptionalAttr<TypedArrayAttrBase<Exec_InPlaceAttr, "in-place pairs">>:$in_place,
       OptionalAttr<TypedArrayAttrBase<Exec_PhaseAttr, "phases">>:$phases,
-      DefaultValuedAttr<I64Attr, "0">:$workspace, OptionalAttr<StrAttr>:$key,
+      DefaultValuedAttr<I64Attr, "0">:$workspace,
+      DefaultValuedAttr<I64Attr, "0">:$rest_workspace, OptionalAttr<StrAttr>:$key,
       OptionalAttr<Program_CandidateAttr>:$candidate,
       OptionalAttr<Program_CandidateAttr>:$alternative,
       OptionalAttr<Program_CandidateAttr>:$second_best, DefaultValuedAttr<I64Attr, "0">:$flops,
@@ -89,6 +91,12 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     unsigned getNumBuffers() { return getBuffers().size(); }
+    /// Bytes of what a launch passes behind the buffers, as far as there are such.
+    ::llvm::SmallVector<int64_t> getWorkspaces() {
+      ::llvm::SmallVector<int64_t> all = {int64_t(getWorkspace()), int64_t(getRestWorkspace())};
+      ::llvm::erase(all, 0);
+      return all;
+    }
     /// Of a run, as estimated; nothing before it has a candidate.
     ::std::optional<double> getSeconds() {
       if (!getCandidateAttr())
@@ -237,14 +245,14 @@ class Exec_RecordOp<string mnemonic, list<Trait> traits = []>
 def Exec_LaunchOp : Exec_RecordOp<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel: its phases, one after the other";
   let description = [{
-    Its location names layer and stage. The workspace, if the kernel has one, is the last buffer,
+    Its location names layer and stage. Workspaces, if the kernel has any, are the last buffers,
     accessed by `update`. Of a kernel with a preparation, `part` may be `preparation`, whose phases
-    write the workspace, or `rest`, whose phases read it.
+    write the first workspace, or `rest`, whose phases read it.
     `exec.launch @relu_0a1b2c3d(read %x, write %y) stream 0 : !exec.buffer<1920>,
     !exec.buffer<1920>`
-    (C1) buffers and accesses are the kernel's, each at least as large; one more for the workspace,
-    once it is placed. (C2) A part is one of a kernel with a preparation, and has the workspace; in
-    `preparation`, buffers other than its operand and the workspace are empty, in `rest` its
+    (C1) buffers and accesses are the kernel's, each at least as large; one more for each workspace,
+    once they are placed. (C2) A part is one of a kernel with a preparation, and has the first
+    workspace; in `preparation`, buffers other than its operand and that are empty, in `rest` its
     operand.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$buffers,

@@ -136,7 +136,7 @@ exec::KernelOp KernelOutliner::create(Operation *source, ArrayRef<exec::Argument
   };
   auto kernel =
       exec::KernelOp::create(builder, builder.getUnknownLoc(), StringRef("k"), array(buffers),
-                             inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0,
+                             inPlace.empty() ? ArrayAttr() : array(inPlace), ArrayAttr(), 0, 0,
                              StringAttr(), program::CandidateAttr(), program::CandidateAttr(),
                              program::CandidateAttr(), 0, 0, exec::PreparationAttr());
   fill(kernel.getBody());

@@ -102,19 +102,21 @@ void Planner::place(bool reuse) {
 // The pass
 //===------------------------------------------------------------------------------------------===//
 
-/// Gives each launch of a kernel with a workspace its buffer.
+/// Gives each launch the workspaces of its kernel that it does not have.
 static void addWorkspaces(ProgramOp program, SymbolTable &symbols) {
   for (auto launch : llvm::make_early_inc_range(program.getBlock().getOps<LaunchOp>())) {
     auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-    if (kernel.getWorkspace() == 0 || launch.getBuffers().size() > kernel.getNumBuffers())
-      continue;
-    OpBuilder builder(launch);
-    auto type = BufferType::get(launch.getContext(), kernel.getWorkspace());
-    launch.getBuffersMutable().append(
-        AllocOp::create(builder, launch.getLoc(), type, IntegerAttr()).getBuffer());
-    SmallVector<int32_t> access(launch.getAccess());
-    access.push_back(static_cast<int32_t>(Access::ReadWrite));
-    launch.setAccess(access);
+    const SmallVector<int64_t> all = kernel.getWorkspaces();
+    for (int64_t bytes : ArrayRef(all).drop_front(launch.getBuffers().size() -
+                                                  kernel.getNumBuffers())) {
+      OpBuilder builder(launch);
+      auto type = BufferType::get(launch.getContext(), bytes);
+      launch.getBuffersMutable().append(
+          AllocOp::create(builder, launch.getLoc(), type, IntegerAttr()).getBuffer());
+      SmallVector<int32_t> access(launch.getAccess());
+      access.push_back(static_cast<int32_t>(Access::ReadWrite));
+      launch.setAccess(access);
+    }
   }
 }
 

@@ -213,6 +213,10 @@ void Preparer::createPreparation(LaunchOp launch, Value operand, Value prepared)
   buffers.push_back(prepared);
   SmallVector<int32_t> access(launch.getAccess().take_front(kernel.getNumBuffers()));
   access.push_back(static_cast<int32_t>(Access::Write));
+  if (kernel.getRestWorkspace() != 0) {
+    buffers.push_back(createEmpty(loc));
+    access.push_back(static_cast<int32_t>(Access::ReadWrite));
+  }
   LaunchOp::create(builder, loc, launch.getKernel(), buffers, access).setPart(Part::Preparation);
 }
 

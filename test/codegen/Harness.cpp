@@ -300,8 +300,9 @@ void CompiledTestKernel::State::allocate(const KernelSpec &spec, const SelectedK
     add(program::storageBytes(type), alignmentOf(type));
   for (RankedTensorType type : spec.resultTypes())
     add(program::storageBytes(type), alignmentOf(type));
-  if (kernel.candidate.workspaceBytes)
-    add(kernel.candidate.workspaceBytes, DLC_ALIGNMENT);
+  for (uint64_t bytes : {kernel.candidate.workspaceBytes, kernel.candidate.restBytes})
+    if (bytes != 0)
+      add(bytes, DLC_ALIGNMENT);
   for (const Phase &phase : kernel.candidate.phases)
     scratch.push_back(std::make_unique<GuardedBuffer>(phase.scratchBytes, DLC_ALIGNMENT));
 }

@@ -15,8 +15,8 @@ namespace dlc::codegen {
 class FilterPanels : public PackedPhase {
 public:
   FilterPanels(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
-               llvm::StringRef name, bool hasWorkspace, const DataPlan &plan)
-      : PackedPhase(spec, target, module, name, hasWorkspace), plan(plan), geometry(plan.geometry),
+               llvm::StringRef name, unsigned workspaces, const DataPlan &plan)
+      : PackedPhase(spec, target, module, name, workspaces), plan(plan), geometry(plan.geometry),
         schedule(plan.schedule) {}
 
   /// The phase of its own: packs a task's piece into the workspace.

@@ -41,7 +41,7 @@ class DataPhase : public PackedPhase {
 public:
   DataPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
             const DataPlan &plan)
-      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/false), plan(plan),
+      : PackedPhase(spec, target, module, name, /*workspaces=*/0), plan(plan),
         geometry(plan.geometry) {}
 
   void run();

@@ -45,7 +45,7 @@ class FilterPhase : public PackedPhase {
 public:
   FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
               const FilterPlan &plan)
-      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), plan(plan),
+      : PackedPhase(spec, target, module, name, /*workspaces=*/1), plan(plan),
         problem(plan.problem) {}
 
   void reduce();

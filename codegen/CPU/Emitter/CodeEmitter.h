@@ -66,7 +66,7 @@ class KernelFunction {
 public:
   /// Creates function `name` in `module` and stands at its start.
   KernelFunction(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
-                 llvm::StringRef name, bool hasWorkspace);
+                 llvm::StringRef name, unsigned workspaces);
   /// Ends the function.
   void finish();
 
@@ -81,7 +81,9 @@ public:
 
   mlir::Value operand(unsigned number) const { return buffers[number]; }
   mlir::Value result(unsigned number) const { return buffers[spec.operandTypes().size() + number]; }
-  mlir::Value workspace() const { return buffers.back(); }
+  mlir::Value workspace() const { return behindResults(0); }
+  /// Of the phases behind a preparation, whose is the first.
+  mlir::Value restWorkspace() const { return behindResults(1); }
 
   /// A fresh emitter for the spec's values; see BodyEmitter.
   BodyEmitter body(BodyEmitter::AnchorValue anchor = {});
@@ -93,6 +95,10 @@ public:
   void store(mlir::Value value, mlir::Value base, mlir::RankedTensorType type, const Point &point);
 
 private:
+  mlir::Value behindResults(unsigned number) const {
+    return buffers[spec.operandTypes().size() + spec.resultTypes().size() + number];
+  }
+
   llvm::SmallVector<mlir::Value> buffers;
 };
 

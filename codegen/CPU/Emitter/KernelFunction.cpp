@@ -30,7 +30,7 @@ LLVM::LLVMFuncOp codegen::createFunction(OpBuilder &b, Location loc, ModuleOp mo
 }
 
 KernelFunction::KernelFunction(const KernelSpec &spec, const CpuTarget &target, ModuleOp module,
-                               StringRef name, bool hasWorkspace)
+                               StringRef name, unsigned workspaces)
     : spec(spec), target(target), builder(module.getContext()), e(builder, module.getLoc()),
       lanes(target.vectorBytes / 4) {
   Type pointer = e.pointerType();
@@ -40,7 +40,7 @@ KernelFunction::KernelFunction(const KernelSpec &spec, const CpuTarget &target, 
   scratch = function.getArgument(2);
   // struct dlc_args: two 32-bit numbers, then the pointer to the buffers' pointers.
   Value table = e.load(function.getArgument(0), e.constant(1), pointer);
-  unsigned count = spec.operandTypes().size() + spec.resultTypes().size() + hasWorkspace;
+  unsigned count = spec.operandTypes().size() + spec.resultTypes().size() + workspaces;
   for (unsigned i = 0; i < count; ++i)
     buffers.push_back(e.load(table, e.constant(i), pointer));
 }

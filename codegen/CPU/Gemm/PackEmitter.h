@@ -154,8 +154,8 @@ struct Sink {
 class PackedPhase {
 public:
   PackedPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
-              llvm::StringRef name, bool hasWorkspace)
-      : kernel(spec, target, module, name, hasWorkspace),
+              llvm::StringRef name, unsigned workspaces)
+      : kernel(spec, target, module, name, workspaces),
         e(kernel.builder, kernel.e.loc, module, target, Element::of(spec)) {}
 
   /// How loop indices stand for a tensor's: index i is axis order[i] of the index space `shape`.

@@ -69,7 +69,7 @@ LogicalResult LoopsGenerator::emit(const KernelSpec &spec, const Candidate &cand
                                    ModuleOp module) const {
   for (unsigned number = 0; number < spec.resultTypes().size(); ++number) {
     KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, number),
-                          /*hasWorkspace=*/false);
+                          /*workspaces=*/0);
     LogicalResult result = walkTask(kernel, planOf(spec, number), [&](ArrayRef<Point> points) {
       return storeElement(kernel, number, points.front().indices.front());
     });

@@ -136,7 +136,7 @@ SmallVector<Candidate> MapGenerator::candidates(const KernelSpec &spec,
 LogicalResult MapGenerator::emit(const KernelSpec &spec, const Candidate &candidate,
                                  const CpuTarget &target, StringRef symbol, ModuleOp module) const {
   WalkPlan plan = scheduleOf<WalkPlan>(candidate.parameters);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   if (std::optional<Join> join = Join::get(spec, target)) {
     LogicalResult result = walkRows(kernel, plan, [&](ArrayRef<Value> row, Value, Value) {
       LogicalResult ofRow = success();

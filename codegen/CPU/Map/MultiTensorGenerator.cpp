@@ -178,7 +178,7 @@ void PieceEmitter::emit(Value piece) {
 static void emitPieces(const KernelSpec &spec, const KernelSpec &body, const CpuTarget &target,
                        StringRef symbol, ModuleOp module) {
   dl::MultiTensorOp op = updateOf(spec);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/op.getSums() != 0);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/op.getSums() != 0);
   CodeEmitter &e = kernel.e;
   PieceEmitter emitter(kernel, body);
   Value first = e.mul(kernel.task, piecesPerTask);
@@ -190,7 +190,7 @@ static void emitPieces(const KernelSpec &spec, const KernelSpec &body, const Cpu
 static void emitTotals(const KernelSpec &spec, const CpuTarget &target, StringRef symbol,
                        ModuleOp module) {
   dl::MultiTensorOp op = updateOf(spec);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/true);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/1);
   CodeEmitter &e = kernel.e;
   Value firsts = kernel.operand(Operands(op).firstPieces());
   Value first = e.load(firsts, kernel.task, e.b.getI64Type());

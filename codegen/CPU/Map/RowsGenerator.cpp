@@ -230,7 +230,7 @@ LogicalResult SumRowsGenerator::emit(const KernelSpec &spec, const Candidate &ca
   LogicalResult result = success();
   for (unsigned phase : {0, 1}) {
     KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, phase),
-                          /*hasWorkspace=*/true);
+                          /*workspaces=*/1);
     SumRowsEmitter emitter(kernel, plan, op);
     if (failed(phase == 0 ? emitter.link() : emitter.sum()))
       result = failure();
@@ -348,7 +348,7 @@ LogicalResult UpdateRowsGenerator::emit(const KernelSpec &spec, const Candidate 
   if (failed(body))
     return failure();
   RowsPlan plan = *planUpdate(spec, target);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   UpdateRowsEmitter(kernel, plan, op, *body).run();
   kernel.finish();
   return success();

@@ -168,7 +168,7 @@ LogicalResult ScatterGenerator::emit(const KernelSpec &spec, const Candidate &ca
                                      const CpuTarget &target, StringRef symbol,
                                      ModuleOp module) const {
   ScatterPlan plan = *ScatterPlan::get(spec, target);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   LogicalResult result = ScatterEmitter(kernel, plan).run();
   kernel.finish();
   return result;

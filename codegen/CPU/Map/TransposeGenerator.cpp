@@ -268,7 +268,7 @@ LogicalResult TransposeGenerator::emit(const KernelSpec &spec, const Candidate &
                                        const CpuTarget &target, StringRef symbol,
                                        ModuleOp module) const {
   TransposePlan plan = *TransposePlan::get(spec, target);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   CodeEmitter &e = kernel.e;
   SmallVector<int64_t> tiles = plan.tileSpace();
   Value first = e.mul(kernel.task, plan.perTask), last = e.add(first, plan.perTask);

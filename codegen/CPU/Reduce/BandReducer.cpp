@@ -106,7 +106,7 @@ LogicalResult codegen::emitBandMerge(const KernelSpec &spec, const Candidate &ca
                                      const CpuTarget &target, StringRef symbol, ModuleOp module,
                                      unsigned phase) {
   KernelFunction kernel(spec, target, module, phaseSymbol(symbol, candidate, phase),
-                        /*hasWorkspace=*/true);
+                        /*workspaces=*/1);
   LogicalResult result = partialResults(spec, candidate)
                              .emitMerge(kernel, keptOf(spec), resultsBehindReductions(spec));
   kernel.finish();

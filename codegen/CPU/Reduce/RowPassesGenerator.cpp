@@ -377,7 +377,7 @@ LogicalResult RowPassesGenerator::emit(const KernelSpec &spec, const Candidate &
                                        const CpuTarget &target, StringRef symbol,
                                        ModuleOp module) const {
   RowPlan plan = *RowPlan::get(spec, target);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   CodeEmitter &e = kernel.e;
   const int64_t rows = product(plan.rows);
   Value first = e.mul(kernel.task, plan.perTask), last = e.add(first, plan.perTask);

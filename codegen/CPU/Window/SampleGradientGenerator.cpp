@@ -57,7 +57,7 @@ LogicalResult SampleGradientGenerator::emit(const KernelSpec &spec, const Candid
                                             const CpuTarget &target, StringRef symbol,
                                             ModuleOp module) const {
   dl::GridSampleBackwardImageOp op = gradientOf(spec);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   CodeEmitter &e = kernel.e;
   const auto form = dl::SampleForm::get(op, op.getDx());
   const int64_t channels = op.getDx().getType().getDimSize(1), pixels = form.height * form.width;

@@ -174,7 +174,7 @@ LogicalResult SlidingSumGenerator::emit(const KernelSpec &spec, const Candidate 
                                         const CpuTarget &target, StringRef symbol,
                                         ModuleOp module) const {
   SlidingPlan plan = *SlidingPlan::get(spec, target);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   CodeEmitter &e = kernel.e;
   auto clear = [&](int64_t first, int64_t rows) {
     Value zero = e.number(0, plan.element.computed);

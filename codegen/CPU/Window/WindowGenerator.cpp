@@ -192,7 +192,7 @@ LogicalResult WindowGenerator::emit(const KernelSpec &spec, const Candidate &can
                                     const CpuTarget &target, StringRef symbol,
                                     ModuleOp module) const {
   WindowPlan plan = *WindowPlan::get(spec, target);
-  KernelFunction kernel(spec, target, module, symbol, /*hasWorkspace=*/false);
+  KernelFunction kernel(spec, target, module, symbol, /*workspaces=*/0);
   LogicalResult result =
       plan.backward ? emitWindowBackward(kernel, plan) : emitForward(kernel, plan);
   kernel.finish();

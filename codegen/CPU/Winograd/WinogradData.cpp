@@ -7,6 +7,9 @@
 //      point by point, into [point][tile][vectors * lanes], transforms these back, transposes them
 //      to rows of pixels, unless the target has blocks of channels, and writes them.
 //
+// Where the chunks share tiles, a phase between them transforms the source's of all blocks, for all
+// chunks, into the second workspace.
+//
 // Points are real numbers, or complex ones, whose parts are vectors beside each other in a panel.
 //
 // Matrices of different points stand a cache line more than their size apart, or all points of a
@@ -63,7 +66,20 @@ struct DataPlan {
   }
   int64_t scratchElements() const {
     return gatherElements() + segmentElements() + stageElements() + sizes.bufferElements() +
-           sizes.points * (sourceStride() + productStride());
+           (sizes.schedule.sharesTiles ? 0 : blockElements()) + sizes.points * productStride();
+  }
+  /// Of a block's tiles.
+  int64_t blockElements() const { return sizes.points * sourceStride(); }
+  int64_t sharedElements() const {
+    return sizes.schedule.sharesTiles ? sizes.blocks * blockElements() : 0;
+  }
+  /// Vectors of source channels that a task transforms where tiles are shared, and such tasks.
+  int64_t sharedVectors() const {
+    const int64_t wanted = 32; // tasks
+    return ceilDiv(sizes.sourceVectors, ceilDiv(wanted, sizes.blocks));
+  }
+  int64_t sharedTasks() const {
+    return sizes.blocks * ceilDiv(sizes.sourceVectors, sharedVectors());
   }
   /// Source channels that a task of phase 0 transforms: about 4k taps.
   int64_t filterChannels() const {
@@ -77,19 +93,27 @@ class DataPhase : public WinogradPhase {
 public:
   DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
             ModuleOp module, StringRef name, const DataPlan &plan)
-      : WinogradPhase(spec, target, module, name, plan.sizes), plan(plan), geometry(plan.geometry),
+      : WinogradPhase(spec, target, module, name, 1 + plan.sizes.schedule.sharesTiles, plan.sizes),
+        plan(plan), geometry(plan.geometry),
         reducer(kernel, candidate,
                 blockMap(geometry.batch, plan.sizes.targetChannels, geometry.targetBlock,
                          geometry.target)
                     .shape) {}
 
   void transformFilter();
+  void shareTiles();
   void compute(LLVM::LLVMFuncOp micro);
   LogicalResult reduced() const { return reducer.result; }
 
 private:
-  void transformSources(Value firstSegment, Value segments);
-  void clearRest(Value tiles, Value tilePanels);
+  /// What a task works on of a block: its segments, tiles and tile panels.
+  struct Block {
+    Value firstSegment, segments, tiles, tilePanels;
+  };
+  Block decodeBlock(Value number);
+  Value sharedBlock(Value number);
+  void transformSources(const Block &block, Value firstVector, Value lastVector);
+  void clearRest(const Block &block, Value firstVector, Value lastVector);
   void multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels);
   void finishSegment(const WinogradSegment &segment, Value firstTile, Value panel, Value vector);
   void prefetchSegment(const WinogradSegment &segment, Value firstChannel);
@@ -118,10 +142,14 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   candidate.schedule = textOf(schedule);
   candidate.parameters = numbersOf(schedule);
   candidate.workspaceBytes = 4 * sizes.points * plan.filterStride();
+  candidate.restBytes = 4 * plan.sharedElements();
   int64_t filterTasks = sizes.targetPanels * ceilDiv(sizes.sourceChannels, plan.filterChannels());
   candidate.phases.push_back(
       {uint64_t(filterTasks), uint64_t(4 * (sizes.tapElements() + sizes.bufferElements()))});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
+  if (schedule.sharesTiles)
+    candidate.phases.push_back(
+        {uint64_t(plan.sharedTasks()), uint64_t(4 * (plan.gatherElements() + sizes.bufferElements()))});
   candidate.phases.push_back(
       {uint64_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
   candidate.bandPieces = plan.geometry.targetBlock > 1 ? sizes.blocks : 0;
@@ -185,6 +213,36 @@ void DataPhase::transformFilter() {
 // Phase 1: tiles
 //===------------------------------------------------------------------------------------------===//
 
+DataPhase::Block DataPhase::decodeBlock(Value number) {
+  Block block;
+  block.firstSegment = e.mul(number, schedule.blockSegments);
+  block.segments = e.minimum(e.constant(schedule.blockSegments),
+                             e.sub(e.constant(sizes.segments), block.firstSegment));
+  block.tiles = e.mul(block.segments, schedule.segmentTiles);
+  block.tilePanels = e.div(e.add(block.tiles, schedule.rows - 1), schedule.rows);
+  return block;
+}
+
+/// Where all chunks find the tiles of a block.
+Value DataPhase::sharedBlock(Value number) {
+  return e.at(kernel.restWorkspace(), e.mul(number, plan.blockElements()));
+}
+
+/// A task transforms some vectors of channels of one block.
+void DataPhase::shareTiles() {
+  gathered = kernel.scratch;
+  numbers = e.at(gathered, plan.gatherElements());
+  const int64_t step = plan.sharedVectors();
+  SmallVector<Value> task =
+      e.delinearize(kernel.task, {sizes.blocks, ceilDiv(sizes.sourceVectors, step)});
+  sources = sharedBlock(task[0]);
+  const Block block = decodeBlock(task[0]);
+  Value first = e.mul(task[1], step);
+  Value last = e.minimum(e.add(first, step), e.constant(sizes.sourceVectors));
+  transformSources(block, first, last);
+  clearRest(block, first, last);
+}
+
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   target = sink(
       imageOrBlockMap(geometry.batch, sizes.targetChannels, geometry.targetBlock, geometry.target));
@@ -192,27 +250,27 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   pixels = e.at(gathered, plan.gatherElements());
   stage = e.at(pixels, plan.segmentElements());
   numbers = e.at(stage, plan.stageElements());
-  sources = e.at(numbers, sizes.bufferElements());
-  products = e.at(sources, sizes.points * plan.sourceStride());
+  products = e.at(numbers, sizes.bufferElements());
   // Tasks that follow each other read the same part of the filter.
   SmallVector<Value> task = e.delinearize(kernel.task, {plan.chunks(), sizes.blocks});
-  Value firstSegment = e.mul(task[1], schedule.blockSegments);
-  Value segments = e.minimum(e.constant(schedule.blockSegments),
-                             e.sub(e.constant(sizes.segments), firstSegment));
-  Value tiles = e.mul(segments, schedule.segmentTiles);
-  Value tilePanels = e.div(e.add(tiles, schedule.rows - 1), schedule.rows);
-  transformSources(firstSegment, segments);
-  clearRest(tiles, tilePanels);
+  const Block block = decodeBlock(task[1]);
+  if (schedule.sharesTiles) {
+    sources = sharedBlock(task[1]);
+  } else {
+    sources = e.at(products, sizes.points * plan.productStride());
+    transformSources(block, e.constant(0), e.constant(sizes.sourceVectors));
+    clearRest(block, e.constant(0), e.constant(sizes.sourceVectors));
+  }
   Value panel = e.mul(task[0], schedule.panels);
   Value panelEnd = e.minimum(e.add(panel, schedule.panels), e.constant(sizes.targetPanels));
   reducer.begin(
       task[1], e.mul(panel, sizes.panelChannels()),
       e.minimum(e.mul(panelEnd, sizes.panelChannels()), e.constant(sizes.targetChannels)));
   e.loop(panel, panelEnd, 1, [&](Value panel) {
-    multiply(micro, panel, tilePanels);
+    multiply(micro, panel, block.tilePanels);
     e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
-      e.loop(e.constant(0), segments, 1, [&](Value number) {
-        WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
+      e.loop(e.constant(0), block.segments, 1, [&](Value number) {
+        WinogradSegment segment = decodeSegment(e.add(block.firstSegment, number));
         finishSegment(segment, e.mul(number, schedule.segmentTiles), panel, vector);
       });
     });
@@ -225,7 +283,7 @@ Value DataPhase::sourcePlace(Value channelVector, Value tile) {
   return e.at(sources, e.mul(row, e.lanes));
 }
 
-void DataPhase::transformSources(Value firstSegment, Value segments) {
+void DataPhase::transformSources(const Block &block, Value firstVector, Value lastVector) {
   Source image = source(0, imageOrBlockMap(geometry.batch, sizes.sourceChannels,
                                            geometry.sourceBlock, geometry.source));
   WinogradTiles tiles{image,
@@ -238,9 +296,9 @@ void DataPhase::transformSources(Value firstSegment, Value segments) {
                       geometry.dimension(0, 1).minOffset(),
                       geometry.dimension(0, 2).minOffset(),
                       TileTransform::Side::Source};
-  e.loop(sizes.sourceVectors, [&](Value vector) {
-    e.loop(e.constant(0), segments, 1, [&](Value number) {
-      WinogradSegment segment = decodeSegment(e.add(firstSegment, number));
+  e.loop(firstVector, lastVector, 1, [&](Value vector) {
+    e.loop(e.constant(0), block.segments, 1, [&](Value number) {
+      WinogradSegment segment = decodeSegment(e.add(block.firstSegment, number));
       Value first = e.mul(number, schedule.segmentTiles);
       transformTiles(tiles, segment, vector, gathered, numbers, plan.sourceStride(),
                      schedule.rows * e.lanes,
@@ -251,9 +309,9 @@ void DataPhase::transformSources(Value firstSegment, Value segments) {
 
 /// Rows of the last tile panel that no tile fills: their products are not written, but must not be
 /// slow.
-void DataPhase::clearRest(Value tiles, Value tilePanels) {
-  e.loop(tiles, e.mul(tilePanels, schedule.rows), 1, [&](Value tile) {
-    e.loop(sizes.sourceVectors, [&](Value vector) {
+void DataPhase::clearRest(const Block &block, Value firstVector, Value lastVector) {
+  e.loop(block.tiles, e.mul(block.tilePanels, schedule.rows), 1, [&](Value tile) {
+    e.loop(firstVector, lastVector, 1, [&](Value vector) {
       Value place = sourcePlace(vector, tile);
       e.loop(sizes.points, [&](Value point) {
         for (int64_t part = 0; part < sizes.parts; ++part)
@@ -400,7 +458,14 @@ LogicalResult codegen::emitWinogradData(const KernelSpec &spec, const Candidate 
   LLVM::LLVMFuncOp function = fmaKernel().emit(module, target, Element::of(spec), micro);
   DataPhase filter(spec, candidate, target, module, phaseSymbol(symbol, candidate, 0), plan);
   filter.transformFilter();
-  DataPhase tiles(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);
+  if (schedule.sharesTiles) {
+    DataPhase shared(spec, candidate, target, module, phaseSymbol(symbol, candidate, 1), plan);
+    shared.shareTiles();
+    if (failed(shared.finish()))
+      return failure();
+  }
+  DataPhase tiles(spec, candidate, target, module,
+                  phaseSymbol(symbol, candidate, 1 + schedule.sharesTiles), plan);
   tiles.compute(function);
   if (failed(filter.finish()) || failed(tiles.finish()) || failed(tiles.reduced()))
     return failure();

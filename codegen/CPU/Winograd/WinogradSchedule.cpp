@@ -158,7 +158,7 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const double targets = double(z.targetPanels * z.channelVectorsOfPanel()) *
                          segment(s.tileRows, z.targetPitch(),
                                  pixelCycles(backwardData ? p.xBlock : p.yBlock), costs.target);
-  const double chunks = double(ceilDiv(z.targetPanels, s.panels));
+  const double chunks = s.sharesTiles ? 1 : double(ceilDiv(z.targetPanels, s.panels));
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
   cycles += p.imageCycles() * pixelsRead(p, z) * double(z.sourceVectors) * chunks;
@@ -173,19 +173,21 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   if (streams && arrives)
     seconds -= std::min(tileSeconds(products, machine), memorySeconds(filterBytes, target)) / 2;
   // What a block's tiles became comes again for each panel where it leaves little room for others.
-  const double tileBytes = 4.0 * z.points * z.blockTiles * z.sourceChannels;
-  if (arrives && tileBytes > double(machine.lastCacheBytes()) / 2)
+  const double tileBytes = double(z.sourceTileBytes());
+  if (!filter && s.sharesTiles)
+    seconds += tileBytes * z.blocks * double(1 + z.targetPanels) / machine.l3StreamBytesPerSecond;
+  else if (arrives && tileBytes > double(machine.lastCacheBytes()) / 2)
     seconds += tileBytes * z.blocks * z.targetPanels / machine.runBytesPerSecond;
   // Shared tiles are written once and read once; a point's sums stay while a round's blocks pass.
-  if (s.sharesTiles) {
+  if (filter && s.sharesTiles) {
     const bool fits = z.sharedBlocks() * z.filterTileBytes() <= machine.lastCacheBytes();
     seconds += 2 * double(z.blocks * z.filterTileBytes()) /
                (fits ? machine.l3StreamBytesPerSecond : machine.streamBytesPerSecond);
   }
   if (streams) {
-    const double passes = s.sharesTiles ? 2 * double(z.sharedRounds())
-                          : filter      ? 2 * double(z.blocks)
-                                        : double(arrives ? z.blocks - 1 : z.blocks);
+    const double passes = !filter         ? double(arrives ? z.blocks - 1 : z.blocks)
+                          : s.sharesTiles ? 2 * double(z.sharedRounds())
+                                          : 2 * double(z.blocks);
     const double fromMemory = arrives ? machine.streamBytesPerSecond : machine.runBytesPerSecond;
     const bool fits = filterBytes <= 2 * double(machine.lastCacheBytes());
     seconds += filterBytes * passes / (fits ? machine.l3StreamBytesPerSecond : fromMemory);
@@ -343,7 +345,13 @@ void ScheduleSearch::complete(WinogradSchedule s) {
   if (scratch() > most)
     return;
   const int64_t fewest = 4; // of tasks, whatever larger blocks save
-  consider(s, z, tasks() < fewest && work() > 2 * smallestTask);
+  const bool idle = tasks() < fewest && work() > 2 * smallestTask;
+  consider(s, z, idle);
+  // Each chunk of a block would transform its tiles.
+  if (!isFilter() && s.panels < z.targetPanels && z.sourceTileBytes() * z.blocks <= roundBytes) {
+    s.sharesTiles = true;
+    consider(s, z, idle);
+  }
 }
 
 /// Keeps a schedule that is better than the one before of its kind; `idle`: cores have nothing to

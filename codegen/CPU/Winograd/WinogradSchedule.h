@@ -25,7 +25,8 @@ struct WinogradSchedule {
   /// data); for the filter's gradient, of output channels, and vectors of input channels.
   int64_t panels = 1, channelVectors = 1;
   int64_t splits = 1; ///< parts of all blocks, for the filter's gradient
-  /// Whether its tiles are transformed once, for all tasks, in phases of their own.
+  /// Whether tiles are transformed once, for all tasks, in phases of their own; in the data
+  /// directions those of the source.
   bool sharesTiles = false;
 
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
@@ -72,6 +73,10 @@ struct WinogradSizes {
   int64_t tapElements() const { return highTaps * wideTaps * lanes; }
   /// Of a vector of channels of one tile, between the steps of its transform.
   int64_t bufferElements() const { return transform()->bufferVectors() * lanes; }
+  /// Of what a block's tiles of the source become, in the data directions.
+  int64_t sourceTileBytes() const {
+    return 4 * points * parts * blockTiles * sourceVectors * lanes;
+  }
   /// Of what a block's tiles of x and of dy become, for the filter's gradient.
   int64_t filterTileBytes() const {
     return 4 * points * blockTiles * (sourceVectors * lanes * parts + targetPanels * width);

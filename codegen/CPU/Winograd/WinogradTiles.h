@@ -26,8 +26,8 @@ struct WinogradTiles {
 class WinogradPhase : public PackedPhase {
 public:
   WinogradPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
-                llvm::StringRef name, const WinogradSizes &sizes)
-      : PackedPhase(spec, target, module, name, /*hasWorkspace=*/true), sizes(sizes),
+                llvm::StringRef name, unsigned workspaces, const WinogradSizes &sizes)
+      : PackedPhase(spec, target, module, name, workspaces), sizes(sizes),
         schedule(sizes.schedule), transform(sizes.transform()) {}
 
 protected:

@@ -50,6 +50,35 @@ exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64,
 
 // -----
 
+// kernel C5: all of its phases share the first workspace
+// expected-error @below {{has a rest_workspace, but no preparation}}
+exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64, rest_workspace = 64 : i64} {
+  dl.yield
+}
+
+// -----
+
+exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64, rest_workspace = 32 : i64,
+    phases = [#exec.phase<"k_0" tasks = 1 scratch = 0>, #exec.phase<"k_1" tasks = 1 scratch = 0>],
+    preparation = #exec.preparation<operand = 0 phases = 1 form = "" seconds = 1.0e-03>} {
+  dl.yield
+}
+exec.program @p attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<4xf32>>], outputs = [], metrics = []} {
+  %0 = exec.input 0 : <16>
+  %1 = exec.alloc : <64>
+  %2 = exec.alloc : <0>
+  %3 = exec.alloc : <16>
+  // The first workspace alone is there before memory is planned, and a preparation has no other.
+  exec.launch @k(read %0, write %1, update %2) stream 0 {part = #exec<part preparation>} : !exec.buffer<16>, !exec.buffer<64>, !exec.buffer<0>
+  exec.launch @k(read %2, read %1) stream 0 {part = #exec<part rest>} : !exec.buffer<0>, !exec.buffer<64>
+  // launch C1: too small for what the rest shares
+  // expected-error @below {{buffer 2 is update 16 bytes, @k takes update 32}}
+  exec.launch @k(read %2, read %1, update %3) stream 0 {part = #exec<part rest>} : !exec.buffer<0>, !exec.buffer<64>, !exec.buffer<16>
+  exec.output
+}
+
+// -----
+
 exec.kernel @k [#exec.argument<read 16>] {
   dl.yield
 }

@@ -21,6 +21,14 @@ exec.kernel @cheap [#exec.argument<read 256>, #exec.argument<read 64>, #exec.arg
   dl.yield
 }
 
+// What the phases behind the first share lies in the arena, behind what that made.
+exec.kernel @sharing [#exec.argument<read 256>, #exec.argument<read 64>, #exec.argument<write 256>] attributes {
+    phases = [#exec.phase<"sharing_0" tasks = 1 scratch = 0>, #exec.phase<"sharing_1" tasks = 1 scratch = 0>, #exec.phase<"sharing_2" tasks = 1 scratch = 0>],
+    workspace = 128 : i64, rest_workspace = 192 : i64, candidate = #program.candidate<seconds = 1.0e-03 : f64>,
+    preparation = #exec.preparation<operand = 1 phases = 1 form = "wide" seconds = 1.0e-04>} {
+  dl.yield
+}
+
 exec.variable @w : tensor<16xf32> role<parameter> init(<uniform, -0.2, 0.2>) at 0 bytes 64
 exec.variable @h : tensor<16xf32> role<state> init(<constant, 0.0, 0.0>) at 64 bytes 64
 // CHECK: exec.variable @w.prepared : tensor<128xui8> role<derived> init(<constant, 0.000000e+00, 0.000000e+00>) at 128 bytes 128
@@ -48,6 +56,28 @@ exec.program @infer_n2 attributes {kind = #program.entry<infer>, inputs = [#exec
   %y = exec.alloc : <512>
   exec.launch @other(read %x, read %w, write %y) stream 0 : !exec.buffer<512>, !exec.buffer<64>, !exec.buffer<512> loc("a")
   exec.output %y : !exec.buffer<512>
+}
+
+// CHECK-LABEL: exec.program @infer_n3
+// CHECK: %[[P:.*]] = exec.state @w.prepared at 128 : <128>
+// CHECK: %[[R:.*]] = exec.alloc at {{[0-9]+}} : <192>
+// CHECK: exec.launch @sharing(read %{{.*}}, read %{{.*}}, write %{{.*}}, read %[[P]], update %[[R]]) stream 0 {part = #exec<part rest>}
+exec.program @infer_n3 attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<64xf32>>], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
+  %x = exec.input 0 : <256>
+  %w = exec.state @w at 0 : <64>
+  %y = exec.alloc : <256>
+  exec.launch @sharing(read %x, read %w, write %y) stream 0 : !exec.buffer<256>, !exec.buffer<64>, !exec.buffer<256> loc("a")
+  exec.output %y : !exec.buffer<256>
+}
+
+// CHECK-LABEL: exec.program @infer_written
+// CHECK: exec.launch @sharing(read %{{.*}}, read %{{.*}}, write %{{.*}}, update %{{.*}}, update %{{.*}}) stream 0 :
+exec.program @infer_written attributes {kind = #program.entry<infer>, inputs = [#exec.value<"x" input tensor<64xf32>>], outputs = [#exec.value<"y" result tensor<64xf32>>], metrics = []} {
+  %x = exec.input 0 : <256>
+  %h = exec.state @h at 64 : <64>
+  %y = exec.alloc : <256>
+  exec.launch @sharing(read %x, read %h, write %y) stream 0 : !exec.buffer<256>, !exec.buffer<64>, !exec.buffer<256> loc("a")
+  exec.output %y : !exec.buffer<256>
 }
 
 // What the program itself writes is another operand in each run.

@@ -119,6 +119,27 @@ TEST(Winograd, SharedRounds) {
   }
   EXPECT_GT(most, 4u);
 }
+/// Tiles of an image that many chunks of channels share: one block and several, rows of the last
+/// tile panel that no tile fills, and channels that fill no vector.
+TEST(Winograd, SharedTiles) {
+  const TransformShapes::List list = {
+      {{1, 256, 14, 14}, {256, 256, 3, 3}, {1, 256, 14, 14}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 250, 30, 27}, {200, 250, 3, 3}, {1, 200, 28, 25}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
+  for (const ConvolutionShapes &shapes : list)
+    for (unsigned direction : {0, 1}) {
+      const KernelSource source = convolutionKernels(shapes)[direction];
+      checkKernel(source, rounding, "cpu-winograd");
+      checkKernel(source, rounding, "cpu-fft");
+      bool shares = false;
+      for (unsigned number = 0, all = 1; number < all; ++number) {
+        CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
+        ASSERT_TRUE(kernel);
+        shares |= kernel.selection().candidate.restBytes != 0;
+        all = kernel.candidates();
+      }
+      EXPECT_TRUE(shares);
+    }
+}
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
