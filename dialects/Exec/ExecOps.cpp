@@ -83,9 +83,9 @@ LogicalResult KernelOp::verify() {
     if (phases < 1 || phases >= all || getWorkspace() == 0)
       return emitOpError() << "prepares " << getWorkspace() << " bytes of workspace in " << phases
                            << " of " << all << " phases";
-  } else if (getRestWorkspace() != 0) { // (C5)
-    return emitOpError() << "has a rest_workspace, but no preparation";
   }
+  if (getRestWorkspace() != 0 && getWorkspace() == 0) // (C5)
+    return emitOpError() << "has a rest_workspace, but no workspace";
   return success();
 }
 

@@ -46,8 +46,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     The region says what is computed, in ops of another dialect: its block's arguments are the
     operands, its terminator's operands the results. `buffers` are the launch's arguments, operands
     first, then results; workspaces come last in a launch and are not listed here. `workspace` holds
-    what phases hand to each other; of a kernel with a preparation it holds what that makes, and
-    `rest_workspace`, which comes behind it, what the phases behind that hand to each other.
+    what phases hand to each other. Where it holds what a preparation makes, `rest_workspace`, which
+    comes behind it, holds what the phases behind that hand to each other.
 
     The region of a multi-tensor update is not that plain: it holds one op over `count` tensors in
     each of its `streams`, and a launch passes ONE flat buffer a stream, then what belongs to each
@@ -72,7 +72,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, HasParent<"::m
     ```
     (C1) one block. (C2) in_place numbers a read and a written buffer of equal size. (C3) phases is
     not empty if present. (C4) preparation numbers a read buffer and leaves a phase behind it; there
-    is a workspace. (C5) what has a rest_workspace has a preparation.
+    is a workspace. (C5) a rest_workspace stands behind a workspace.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<Exec_ArgumentAttr, "arguments">:$buffers,

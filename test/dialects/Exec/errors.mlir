@@ -50,9 +50,9 @@ exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64,
 
 // -----
 
-// kernel C5: all of its phases share the first workspace
-// expected-error @below {{has a rest_workspace, but no preparation}}
-exec.kernel @k [#exec.argument<read 16>] attributes {workspace = 64 : i64, rest_workspace = 64 : i64} {
+// kernel C5: nothing is in front of it
+// expected-error @below {{has a rest_workspace, but no workspace}}
+exec.kernel @k [#exec.argument<read 16>] attributes {rest_workspace = 64 : i64} {
   dl.yield
 }
 
