@@ -20,10 +20,10 @@ SmallVector<unsigned> SelectedKernel::launches() const {
 
 dlc::program::CandidateAttr SelectedKernel::asAttr(mlir::MLIRContext *context) const {
   mlir::Builder builder(context);
-  return dlc::program::CandidateAttr::get(context, builder.getStringAttr(generator->name()),
-                                          builder.getStringAttr(candidate.schedule),
-                                          builder.getF64FloatAttr(candidate.cost),
-                                          int64_t(candidate.allWorkspaceBytes()), !candidate.inPlace);
+  return dlc::program::CandidateAttr::get(
+      context, builder.getStringAttr(generator->name()), builder.getStringAttr(candidate.schedule),
+      builder.getF64FloatAttr(candidate.cost), int64_t(candidate.allWorkspaceBytes()),
+      !candidate.inPlace);
 }
 
 std::string KernelImage::serialise() const {

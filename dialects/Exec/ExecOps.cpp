@@ -220,9 +220,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                     : extra ? Access::ReadWrite
                             : kernel.getBuffer(i).getAccess();
     int64_t bytes = extra ? workspaces[i - listed] : kernel.getBuffer(i).getBytes();
-    const bool isTouched =
-        part == Part::Whole || isFirst ||
-        (int64_t(i) == preparation.getOperand()) == (part == Part::Preparation);
+    const bool isTouched = part == Part::Whole || isFirst ||
+                           (int64_t(i) == preparation.getOperand()) == (part == Part::Preparation);
     if (!isTouched)
       bytes = 0;
     if (getBufferAccess(i) != access || getBytes(getBuffers()[i]) < bytes)

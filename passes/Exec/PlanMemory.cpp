@@ -107,8 +107,8 @@ static void addWorkspaces(ProgramOp program, SymbolTable &symbols) {
   for (auto launch : llvm::make_early_inc_range(program.getBlock().getOps<LaunchOp>())) {
     auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
     const SmallVector<int64_t> all = kernel.getWorkspaces();
-    for (int64_t bytes : ArrayRef(all).drop_front(launch.getBuffers().size() -
-                                                  kernel.getNumBuffers())) {
+    for (int64_t bytes :
+         ArrayRef(all).drop_front(launch.getBuffers().size() - kernel.getNumBuffers())) {
       OpBuilder builder(launch);
       auto type = BufferType::get(launch.getContext(), bytes);
       launch.getBuffersMutable().append(

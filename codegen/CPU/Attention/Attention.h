@@ -88,8 +88,8 @@ class AttentionPhase : public PackedPhase {
 public:
   AttentionPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
                  llvm::StringRef name, const AttentionPlan &plan)
-      : PackedPhase(spec, target, module, name, /*workspaces=*/0), plan(plan),
-        form(plan.form), schedule(plan.schedule) {}
+      : PackedPhase(spec, target, module, name, /*workspaces=*/0), plan(plan), form(plan.form),
+        schedule(plan.schedule) {}
 
 protected:
   using Value = mlir::Value;

@@ -148,8 +148,8 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
       {uint64_t(filterTasks), uint64_t(4 * (sizes.tapElements() + sizes.bufferElements()))});
   candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
   if (schedule.sharesTiles)
-    candidate.phases.push_back(
-        {uint64_t(plan.sharedTasks()), uint64_t(4 * (plan.gatherElements() + sizes.bufferElements()))});
+    candidate.phases.push_back({uint64_t(plan.sharedTasks()),
+                                uint64_t(4 * (plan.gatherElements() + sizes.bufferElements()))});
   candidate.phases.push_back(
       {uint64_t(plan.chunks() * sizes.blocks), uint64_t(4 * plan.scratchElements())});
   candidate.bandPieces = plan.geometry.targetBlock > 1 ? sizes.blocks : 0;

@@ -76,7 +76,8 @@ class FilterPhase : public WinogradPhase {
 public:
   FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
               const FilterPlan &plan)
-      : WinogradPhase(spec, target, module, name, /*workspaces=*/1, plan.sizes), plan(plan), problem(plan.problem) {}
+      : WinogradPhase(spec, target, module, name, /*workspaces=*/1, plan.sizes), plan(plan),
+        problem(plan.problem) {}
 
   void reduce(LLVM::LLVMFuncOp micro);
   void shareImages();

@@ -27,8 +27,8 @@ class WinogradPhase : public PackedPhase {
 public:
   WinogradPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
                 llvm::StringRef name, unsigned workspaces, const WinogradSizes &sizes)
-      : PackedPhase(spec, target, module, name, workspaces), sizes(sizes),
-        schedule(sizes.schedule), transform(sizes.transform()) {}
+      : PackedPhase(spec, target, module, name, workspaces), sizes(sizes), schedule(sizes.schedule),
+        transform(sizes.transform()) {}
 
 protected:
   WinogradSegment decodeSegment(mlir::Value number);

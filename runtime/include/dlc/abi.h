@@ -76,8 +76,8 @@ typedef struct dlc_note {
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
-/* What a CPU kernel sees. Buffers are in the order of the record's arguments; the workspace, if
- * any, is the last one. `constants` are the record's immediate 64-bit integers (sizes that are not
+/* What a CPU kernel sees. Buffers are in the order of the record's arguments; workspaces, if any,
+ * come last. `constants` are the record's immediate 64-bit integers (sizes that are not
  * part of the kernel's identity). */
 typedef struct dlc_args {
   uint32_t size; /* of this struct */
