@@ -57,8 +57,8 @@ struct Phase {
 
 struct CudaText;
 
-/// The first phases of a kernel that make all of its workspace out of one operand, and touch
-/// nothing else; the phases behind them do not write the workspace, nor touch the operand. While
+/// The first phases of a kernel that make all of its first workspace out of one operand, and touch
+/// nothing else; the phases behind them do not write that workspace, nor touch the operand. While
 /// the operand stays as it is they need not be repeated.
 struct Preparation {
   unsigned operand = 0; ///< of the kernel

@@ -53,9 +53,9 @@ def Exec_PreparationAttr : Exec_Attr<"Preparation", "preparation"> {
   let summary = "the first phases of a kernel, which need one operand only";
   let description = [{
     `#exec.preparation<operand = 1 phases = 1 form = "winograd 4x4" seconds = 1.0e-04>`: the first
-    `phases` read buffer `operand` and nothing else, and write all of the workspace and nothing
-    else; the phases behind them do not touch the operand, and do not write the workspace. Equal
-    bytes in equal forms are equal bytes of workspace. `seconds` are those phases' part of the
+    `phases` read buffer `operand` and nothing else, and write all of the first workspace and
+    nothing else; the phases behind them do not touch the operand, and do not write that workspace.
+    Equal bytes in equal forms are equal bytes of it. `seconds` are those phases' part of the
     kernel's.
   }];
   let parameters = (ins "int64_t":$operand, "int64_t":$phases, "::mlir::StringAttr":$form,

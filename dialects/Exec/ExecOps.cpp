@@ -202,13 +202,13 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   const SmallVector<int64_t> workspaces = kernel.getWorkspaces();
   const bool isPlaced = found == listed + workspaces.size();
   const Part part = getPart();
-  // The first workspace of a rest is there before the other is placed.
-  const bool workspace = found > listed;
+  const bool hasFirst = found > listed;
+  // A rest has the first workspace before the other one is placed.
   if (found != listed && !isPlaced && (part != Part::Rest || found != listed + 1)) // (C1)
     return emitOpError() << "passes " << found << " buffers to @" << getKernel() << ", which takes "
                          << listed;
   PreparationAttr preparation = kernel.getPreparationAttr();
-  if (part != Part::Whole && (!preparation || !workspace)) // (C2)
+  if (part != Part::Whole && (!preparation || !hasFirst)) // (C2)
     return emitOpError() << "is the " << stringifyPart(part) << " of @" << getKernel()
                          << (preparation ? ", but has no workspace" : ", which has none");
   const Access ofWorkspace = part == Part::Whole         ? Access::ReadWrite

@@ -62,7 +62,7 @@ def PlanMemory : Pass<"exec-plan-memory", "::mlir::ModuleOp"> {
     above the most that lives at once (`live_bytes`) are placed first in the next round. The
     smallest arena is kept, and the search ends where it is `live_bytes`, as no arena is smaller. A
     launch's result takes its operand's place where the kernel allows it (`in_place`) and the
-    operand is not needed afterwards. Launches of kernels with a workspace get one. Buffers that
+    operand is not needed afterwards. Launches get the workspaces of their kernels. Buffers that
     nothing touches are removed.
     `%0 = exec.alloc : !exec.buffer<64>` becomes `%0 = exec.alloc at 0 : !exec.buffer<64>`.
   }];

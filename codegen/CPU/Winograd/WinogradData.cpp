@@ -75,8 +75,8 @@ struct DataPlan {
   }
   /// Vectors of source channels that a task transforms where tiles are shared, and such tasks.
   int64_t sharedVectors() const {
-    const int64_t wanted = 32; // tasks
-    return ceilDiv(sizes.sourceVectors, ceilDiv(wanted, sizes.blocks));
+    const int64_t wantedTasks = 32;
+    return ceilDiv(sizes.sourceVectors, ceilDiv(wantedTasks, sizes.blocks));
   }
   int64_t sharedTasks() const {
     return sizes.blocks * ceilDiv(sizes.sourceVectors, sharedVectors());

@@ -119,26 +119,42 @@ TEST(Winograd, SharedRounds) {
   }
   EXPECT_GT(most, 4u);
 }
+/// Whether a candidate transforms the image's tiles once for all chunks of channels.
+static bool sharesTiles(const KernelSource &source) {
+  bool shares = false;
+  for (unsigned number = 0, all = 1; number < all; ++number) {
+    CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
+    if (!kernel)
+      return false;
+    shares |= kernel.selection().candidate.restBytes != 0;
+    all = kernel.candidates();
+  }
+  return shares;
+}
+
 /// Tiles of an image that many chunks of channels share: one block and several, rows of the last
-/// tile panel that no tile fills, and channels that fill no vector.
+/// tile panel that no tile fills, channels that fill no vector; an image that is computed while it
+/// is read, sums behind, blocks of channels.
 TEST(Winograd, SharedTiles) {
-  const TransformShapes::List list = {
-      {{1, 256, 14, 14}, {256, 256, 3, 3}, {1, 256, 14, 14}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
-      {{1, 250, 30, 27}, {200, 250, 3, 3}, {1, 200, 28, 25}, {1, 1}, {0, 0, 0, 0}, {1, 1}}};
-  for (const ConvolutionShapes &shapes : list)
-    for (unsigned direction : {0, 1}) {
-      const KernelSource source = convolutionKernels(shapes)[direction];
-      checkKernel(source, rounding, "cpu-winograd");
-      checkKernel(source, rounding, "cpu-fft");
-      bool shares = false;
-      for (unsigned number = 0, all = 1; number < all; ++number) {
-        CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
-        ASSERT_TRUE(kernel);
-        shares |= kernel.selection().candidate.restBytes != 0;
-        all = kernel.candidates();
-      }
-      EXPECT_TRUE(shares);
-    }
+  const ConvolutionShapes one = {{1, 256, 14, 14}, {256, 256, 3, 3}, {1, 256, 14, 14},
+                                 {1, 1},           {1, 1, 1, 1},     {1, 1}};
+  const ConvolutionShapes several = {{1, 250, 30, 27}, {200, 250, 3, 3}, {1, 200, 28, 25},
+                                     {1, 1},           {0, 0, 0, 0},     {1, 1}};
+  auto check = [](const KernelSource &source, double tolerance) {
+    EXPECT_TRUE(sharesTiles(source));
+    checkKernel(source, tolerance, "cpu-winograd");
+  };
+  for (const ConvolutionShapes &shapes : {one, several})
+    for (unsigned direction : {0, 1})
+      check(convolutionKernels(shapes)[direction], rounding);
+  const KernelSource plain = convolutionKernels(one)[0];
+  for (const KernelSource &source : {convolutionImages(one)[0], convolutionReductions(one)[0],
+                                     withBlocks(plain, one, Blocked::Both)})
+    check(source, rounding);
+  for (const auto &[element, rounded] : otherElements)
+    if (element != std::string("f64"))
+      check(inElement(plain, element), rounded + rounding);
+  checkKernel(plain, rounding, "cpu-fft");
 }
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
