@@ -64,12 +64,14 @@ llvm::Error NativeKernel::load(llvm::ArrayRef<std::string> objects) {
     scratchBytes = std::max<size_t>(scratchBytes, phase.scratchBytes);
   }
   scratch = std::make_unique<Buffer>(scratchBytes);
-  workspace = std::make_unique<Buffer>(selected.candidate.workspaceBytes);
+  for (uint64_t bytes : {selected.candidate.workspaceBytes, selected.candidate.restBytes})
+    if (bytes != 0)
+      workspaces.push_back(std::make_unique<Buffer>(bytes));
   return llvm::Error::success();
 }
 
 void NativeKernel::run(std::vector<void *> buffers, bool prepared) {
-  if (selected.candidate.workspaceBytes)
+  for (const std::unique_ptr<Buffer> &workspace : workspaces)
     buffers.push_back(workspace->data());
   dlc_args args{sizeof(dlc_args), uint32_t(buffers.size()), buffers.data(), nullptr, nullptr};
   const auto &preparation = selected.candidate.preparation;

@@ -49,7 +49,8 @@ private:
   codegen::SelectedKernel selected;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<dlc_kernel_fn> functions;
-  std::unique_ptr<Buffer> workspace, scratch;
+  std::vector<std::unique_ptr<Buffer>> workspaces;
+  std::unique_ptr<Buffer> scratch;
   double seconds = 0;
   unsigned bytesOfVector = 0;
 };
