@@ -98,29 +98,32 @@ private:
     });
   }
 
-  /// The first tap inside stands until a larger one, or the first NaN, comes.
+  /// The first tap inside stands until a larger one, or the first NaN, comes. Where all are inside
+  /// it is number 0, which stands from the beginning.
   SmallVector<Value> maximumWithIndex() {
     using F = arith::CmpFPredicate;
     double lowest = -std::numeric_limits<double>::infinity();
-    auto init = SmallVector<Value>{e.number(lowest, floats), e.number(-1, integers)};
+    const bool hasEdges = plan.hasEdges();
+    auto init = SmallVector<Value>{e.number(lowest, floats), e.number(hasEdges ? -1 : 0, integers)};
     SmallVector<Value> found = window.taps(init, [&](const Tap &tap, ValueRange best) {
       auto compare = [&](F predicate, Value a, Value b) -> Value {
         return arith::CmpFOp::create(e.b, e.loc, predicate, a, b);
       };
       Value x = input(tap, lowest);
-      Value none = arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::slt, best[1],
-                                         e.number(0, integers));
-      Value nan = arith::AndIOp::create(e.b, e.loc, compare(F::UNO, x, x),
-                                        compare(F::ORD, best[0], best[0]));
-      Value larger = arith::OrIOp::create(e.b, e.loc, compare(F::OGT, x, best[0]), nan);
-      Value take = arith::OrIOp::create(e.b, e.loc, none, larger);
+      Value take = arith::AndIOp::create(e.b, e.loc, compare(F::UGT, x, best[0]),
+                                         compare(F::ORD, best[0], best[0]));
+      if (hasEdges) {
+        Value none = arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::slt, best[1],
+                                           e.number(0, integers));
+        take = arith::OrIOp::create(e.b, e.loc, none, take);
+      }
       if (tap.inside)
         take = arith::AndIOp::create(e.b, e.loc, take, splat(tap.inside));
       Value number = splat(arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), tap.number));
       return SmallVector<Value>{select(e, take, x, best[0]), select(e, take, number, best[1])};
     });
     Value index = found[1];
-    if (plan.hasEdges())
+    if (hasEdges)
       index = arith::MaxSIOp::create(e.b, e.loc, index, e.number(0, integers));
     return {found[0], arith::TruncIOp::create(e.b, e.loc, laneType(e.b.getI8Type()), index)};
   }
