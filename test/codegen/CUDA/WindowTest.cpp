@@ -107,17 +107,6 @@ static KernelSource kernelOf(const std::vector<TensorType> &operands,
               " : " + joined(results, last)};
 }
 
-/// Among `x` values whose winners are hard to tell: equal ones, infinities and what is not a
-/// number.
-static void addTies(Tensor &x) {
-  const double values[] = {0.5, 0.5, -INFINITY, -0.0, 0.0, NAN, -INFINITY, INFINITY};
-  for (size_t i = 0; i < x.values.size(); i += 3)
-    x.values[i] = values[i / 3 * 5 % 31 % 8];
-  // Windows of nothing but -infinity.
-  for (size_t i = 0; i < x.values.size() / 4; ++i)
-    x.values[i] = -INFINITY;
-}
-
 /// Runs both kernels of `lines` on `inputs`: equal bits. Those that are not given are random, with
 /// ties if wanted. Returns the results.
 static std::vector<Tensor> checkTurned(const std::vector<TensorType> &operands,

@@ -30,6 +30,21 @@ static KernelSource winners(const Pool &p) {
               p.typeX() + " -> " + both + "\n dl.yield %y, %i : " + both};
 }
 
+/// The first of equal ones wins, and the first NaN over all.
+TEST(Window, Ties) {
+  for (const Pool &p : pools)
+    for (const char *target : {"native", "avx2"}) {
+      SCOPED_TRACE(std::string(target) + " " + p.x);
+      CompiledTestKernel kernel(winners(p), target, "cpu-window");
+      ASSERT_TRUE(kernel);
+      std::vector<Tensor> inputs = kernel.randomInputs();
+      addTies(inputs.front());
+      const std::vector<Tensor> found = kernel.run(inputs), expected = kernel.oracle(inputs);
+      for (unsigned i : {0, 1})
+        EXPECT_EQ(relativeError(found[i], expected[i]), 0) << i;
+    }
+}
+
 static KernelSource winnersGradient(const Pool &p) {
   const std::string both = p.typeY() + ", " + p.typeIndex();
   return {both, p.typeX(),
