@@ -776,13 +776,13 @@ static void printTraining(const json::Array &training, llvm::raw_ostream &out) {
 void printReport(const json::Value &report, llvm::raw_ostream &out) {
   const json::Object &all = *report.getAsObject();
   StringRef model = all.getString("model").value_or("");
-  out << (model.empty() ? "model" : model) << " for " << all.getString("target").value_or("")
-      << ": " << get(all, "parameters") << " parameters ("
-      << formatBytes(get(all, "parameter_bytes")) << "), state "
+  StringRef target = all.getString("target").value_or("");
+  out << (model.empty() ? "model" : model) << " for " << target << ": " << get(all, "parameters")
+      << " parameters (" << formatBytes(get(all, "parameter_bytes")) << "), state "
       << formatBytes(get(all, "state_bytes")) << ", " << get(all, "kernels") << " kernels\n";
   if (const json::Array *entries = all.getArray("entries"))
     for (const json::Value &entry : *entries)
-      printEntry(*entry.getAsObject(), all.getString("math") ? "" : " on one core", out);
+      printEntry(*entry.getAsObject(), target.starts_with("cuda") ? "" : " on one core", out);
   if (const json::Array *schedules = all.getArray("schedules"))
     printSchedules(*schedules, out);
   if (const json::Array *derived = all.getArray("derived"))
