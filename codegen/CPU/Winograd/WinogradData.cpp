@@ -240,7 +240,6 @@ void DataPhase::shareTiles() {
   Value first = e.mul(task[1], step);
   Value last = e.minimum(e.add(first, step), e.constant(sizes.sourceVectors));
   transformSources(block, first, last);
-  clearRest(block, first, last);
 }
 
 void DataPhase::compute(LLVM::LLVMFuncOp micro) {
@@ -259,7 +258,6 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro) {
   } else {
     sources = e.at(products, sizes.points * plan.productStride());
     transformSources(block, e.constant(0), e.constant(sizes.sourceVectors));
-    clearRest(block, e.constant(0), e.constant(sizes.sourceVectors));
   }
   Value panel = e.mul(task[0], schedule.panels);
   Value panelEnd = e.minimum(e.add(panel, schedule.panels), e.constant(sizes.targetPanels));
@@ -305,6 +303,7 @@ void DataPhase::transformSources(const Block &block, Value firstVector, Value la
                      [&](Value tile) { return sourcePlace(vector, e.add(first, tile)); });
     });
   });
+  clearRest(block, firstVector, lastVector);
 }
 
 /// Rows of the last tile panel that no tile fills: their products are not written, but must not be
