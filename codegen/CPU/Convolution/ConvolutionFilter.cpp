@@ -38,6 +38,8 @@ struct FilterPlan {
   int64_t inChannels, outChannels, panels; ///< of a group
 
   int64_t slotElements() const { return schedule.boxSize() * width; }
+  /// Of the boxes of taps of the same channels.
+  int64_t planeElements() const { return block.rowTiles * block.colTiles * slotElements(); }
   int64_t chunks() const { return ceilDiv(inChannels, schedule.channels); }
   int64_t panelChunks() const { return ceilDiv(panels, schedule.panels); }
   int64_t bandPixels() const { return schedule.bandRows * schedule.bandCols; }
@@ -92,8 +94,20 @@ struct FilterPlan {
   bool fitsTables() const {
     return fitsTable(offsets(true)) && fitsTable(offsets(false)) && fitsTable(tapOffsets());
   }
-  /// Scratch of phase 1: a tile, and taps.
-  int64_t finishElements() const { return lanes * lanes + tapElements(); }
+  /// Input channels of a chunk whose parts a task of phase 1 adds: sums that stay in L1.
+  int64_t pieceChannels() const {
+    const int64_t most = 4096;
+    return std::min(schedule.channels,
+                    lanes * std::max<int64_t>(1, most / (tapElements() * schedule.vectors)));
+  }
+  int64_t pieces() const { return ceilDiv(schedule.channels, pieceChannels()); }
+  /// Elements of the boxes that its taps stand in: pieces may share those at their ends.
+  int64_t pieceElements() const {
+    const int64_t boxes = ceilDiv(pieceChannels() * problem.kernel[0], schedule.boxChannels) + 1;
+    return std::min(block.channelTiles, boxes) * planeElements();
+  }
+  /// Scratch of phase 1: a tile, taps, and the sums of a piece.
+  int64_t finishElements() const { return lanes * lanes + tapElements() + pieceElements(); }
 };
 
 /// One phase of a kernel.
@@ -140,12 +154,18 @@ private:
   Value laterOf(const Task &task, const Operands &next, Value call, Value otherwise);
   void runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
                 LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
-  void finishPanel(Value sums, Value group, Value chunk, Value panel);
+  /// Sums of some input channels of a group for a panel: of the boxes from `firstBox` of the chunk
+  /// on, in which the channels from `first` of the chunk on stand.
+  struct Sums {
+    Value at, firstBox, group, chunk, panel, first, channels;
+  };
+  Value channelsOf(Value chunk);
+  void finishPanel(const Sums &sums);
   /// The lanes of a vector of output channels that exist, and their first.
   struct Lanes {
     Value first, count;
   };
-  void addTaps(Value parts, Value firstChannel, Value channels, Value vector);
+  void copyTaps(const Sums &sums, Value first, Value channels, Value vector);
   void writeTaps(const Sink &filter, const Lanes &lanes, Value channel, Value taps);
   void prefetchTaps(const Sink &filter, const Lanes &lanes, Value channel);
   void writeElements(const Lanes &lanes, Value channel, Value taps);
@@ -213,8 +233,9 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &prob
       {uint64_t(tasks), uint64_t(problem.elementBytes * plan.reduceElements())});
   if (plan.hasParts()) {
     candidate.workspaceBytes = problem.elementBytes * schedule.splits * plan.partElements();
-    candidate.phases.push_back({uint64_t(problem.groups * plan.chunks() * plan.panels),
-                                uint64_t(problem.elementBytes * plan.finishElements())});
+    candidate.phases.push_back(
+        {uint64_t(problem.groups * plan.chunks() * plan.panels * plan.pieces()),
+         uint64_t(problem.elementBytes * plan.finishElements())});
     candidate.phases.back().sideBytes = candidate.workspaceBytes + problem.filterBytes();
   }
   // Of writing the sums.
@@ -261,9 +282,13 @@ FilterPhase::Task FilterPhase::decode(Value number) {
   task.panel = e.mul(place[2], schedule.panels);
   task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
   task.channel = e.mul(task.chunk, schedule.channels);
-  task.channels =
-      e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), task.channel));
+  task.channels = channelsOf(task.chunk);
   return task;
+}
+
+Value FilterPhase::channelsOf(Value chunk) {
+  return e.minimum(e.constant(schedule.channels),
+                   e.sub(e.constant(plan.inChannels), e.mul(chunk, schedule.channels)));
 }
 
 FilterPhase::Band FilterPhase::bandAt(Value number) {
@@ -331,8 +356,8 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   const int64_t panelElements = block.tiles() * plan.slotElements();
   taps = e.at(sums, schedule.panels * panelElements);
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
-    finishPanel(e.at(sums, e.mul(e.sub(panel, task.panel), panelElements)), task.group, task.chunk,
-                panel);
+    finishPanel({e.at(sums, e.mul(e.sub(panel, task.panel), panelElements)), e.constant(0),
+                 task.group, task.chunk, panel, e.constant(0), task.channels});
   });
 }
 
@@ -543,35 +568,60 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
 // Phase 1: the parts' sum
 //===------------------------------------------------------------------------------------------===//
 
+/// A part after the other: each is one long piece of memory, but the pieces of all of them lie at
+/// the same places of pages.
 void FilterPhase::addParts() {
   SmallVector<Value> place =
-      e.delinearize(kernel.task, {problem.groups, plan.chunks(), plan.panels});
+      e.delinearize(kernel.task, {problem.groups, plan.chunks(), plan.panels, plan.pieces()});
   tileBuffer = kernel.scratch;
   taps = e.at(tileBuffer, e.lanes * e.lanes);
-  finishPanel(e.at(kernel.workspace(), slots(place[0], place[1], place[2])), place[0], place[1],
-              place[2]);
+  Sums sums;
+  sums.at = e.at(taps, plan.tapElements());
+  sums.group = place[0], sums.chunk = place[1], sums.panel = place[2];
+  sums.first = e.mul(place[3], plan.pieceChannels());
+  sums.channels =
+      e.minimum(e.constant(plan.pieceChannels()), e.sub(channelsOf(sums.chunk), sums.first));
+  auto boxOf = [&](Value channel, int64_t rest) {
+    return e.div(e.add(e.mul(channel, problem.kernel[0]), rest), schedule.boxChannels);
+  };
+  sums.firstBox = boxOf(sums.first, 0);
+  Value end = boxOf(e.add(sums.first, sums.channels), schedule.boxChannels - 1);
+  Value elements = e.mul(e.sub(end, sums.firstBox), plan.planeElements());
+  Value parts = e.at(e.at(kernel.workspace(), slots(sums.group, sums.chunk, sums.panel)),
+                     e.mul(sums.firstBox, plan.planeElements()));
+  auto add = [&](Value before, Value part) {
+    e.loop(e.constant(0), elements, e.lanes, [&](Value number) {
+      Value sum = arith::AddFOp::create(e.b, e.loc, e.loadAligned(e.at(before, number)),
+                                        e.loadAligned(e.at(part, number)));
+      e.storeAligned(sum, e.at(sums.at, number));
+    });
+  };
+  auto partAt = [&](Value number) { return e.at(parts, e.mul(number, plan.partElements())); };
+  add(parts, partAt(e.constant(1)));
+  e.loop(e.constant(2), e.constant(schedule.splits), 1,
+         [&](Value number) { add(sums.at, partAt(number)); });
+  finishPanel(sums);
 }
 
 /// A vector of output channels after the other, the sums of some input channels become rows of a
 /// matrix, which is written transposed: the filter's elements of an output channel are neighbours.
-void FilterPhase::finishPanel(Value sums, Value group, Value chunk, Value panel) {
+void FilterPhase::finishPanel(const Sums &sums) {
   const bool alongTaps =
       isVectorAxis(kernel.spec, {problem.outChannels, plan.inChannels * plan.taps()}, 1);
-  Value begin = e.mul(chunk, schedule.channels);
-  Value all = e.minimum(e.constant(schedule.channels), e.sub(e.constant(plan.inChannels), begin));
+  Value begin = e.add(e.mul(sums.chunk, schedule.channels), sums.first);
   Sink filter;
   if (alongTaps)
     filter =
         sink(PackedPhase::IndexMap::identity({problem.outChannels, plan.inChannels * plan.taps()}));
   e.loop(schedule.vectors, [&](Value v) {
-    Value lane = e.add(e.mul(panel, plan.width), e.mul(v, e.lanes));
+    Value lane = e.add(e.mul(sums.panel, plan.width), e.mul(v, e.lanes));
     Value left = e.minimum(e.constant(e.lanes), e.sub(e.constant(plan.outChannels), lane));
-    Lanes lanes{e.add(e.mul(group, plan.outChannels), lane), e.maximum(left, e.constant(0))};
-    e.loop(e.constant(0), all, e.lanes, [&](Value first) {
-      Value channels = e.minimum(e.constant(e.lanes), e.sub(all, first));
+    Lanes lanes{e.add(e.mul(sums.group, plan.outChannels), lane), e.maximum(left, e.constant(0))};
+    e.loop(e.constant(0), sums.channels, e.lanes, [&](Value first) {
+      Value channels = e.minimum(e.constant(e.lanes), e.sub(sums.channels, first));
       if (alongTaps && plan.taps() == 1)
         prefetchTaps(filter, lanes, e.add(begin, e.add(first, e.lanes)));
-      addTaps(sums, first, channels, v);
+      copyTaps(sums, e.add(sums.first, first), channels, v);
       Value count = e.mul(channels, plan.taps());
       if (alongTaps)
         writeTaps(filter, lanes, e.add(begin, first), count);
@@ -581,25 +631,22 @@ void FilterPhase::finishPanel(Value sums, Value group, Value chunk, Value panel)
   });
 }
 
-/// The sums of the parts of `channels` input channels of the chunk.
-void FilterPhase::addTaps(Value parts, Value firstChannel, Value channels, Value vector) {
+/// Of `channels` input channels of the chunk from `first` on.
+void FilterPhase::copyTaps(const Sums &sums, Value first, Value channels, Value vector) {
   const SmallVector<int64_t> offsets = plan.tapOffsets();
   Value table = e.table("taps", offsets);
-  const int64_t boxPlane = schedule.boxRows * schedule.boxCols * plan.width,
-                tilesElements = block.rowTiles * block.colTiles * plan.slotElements();
-  Value firstPlane = e.mul(firstChannel, problem.kernel[0]);
+  const int64_t boxPlane = schedule.boxRows * schedule.boxCols * plan.width;
+  Value firstPlane = e.mul(first, problem.kernel[0]);
   e.loop(e.constant(0), e.mul(channels, problem.kernel[0]), 1, [&](Value number) {
     Value plane = e.add(firstPlane, number);
-    Value start = e.add(e.mul(e.div(plane, schedule.boxChannels), tilesElements),
+    Value box = e.sub(e.div(plane, schedule.boxChannels), sums.firstBox);
+    Value start = e.add(e.mul(box, plan.planeElements()),
                         e.mul(e.rem(plane, schedule.boxChannels), boxPlane));
     start = e.add(start, e.mul(vector, e.lanes));
     e.loop(int64_t(offsets.size()), [&](Value tap) {
       Value place = e.add(start, e.entry(table, tap));
-      Value sum = e.sum(e.loadAligned(e.at(parts, place)), schedule.splits, [&](Value split) {
-        return e.loadAligned(e.at(parts, e.add(e.mul(split, plan.partElements()), place)));
-      });
       Value row = e.add(e.mul(number, int64_t(offsets.size())), tap);
-      e.storeAligned(sum, e.at(taps, e.mul(row, e.lanes)));
+      e.storeAligned(e.loadAligned(e.at(sums.at, place)), e.at(taps, e.mul(row, e.lanes)));
     });
   });
 }
