@@ -90,7 +90,7 @@ mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate 
 /// among them. A row in the middle is in both halves, once as zeros: what stands against these
 /// counts in the sum anyway, so that no infinity spreads.
 ConvolutionProblem filterProblem(const ConvolutionProblem &problem, const MicroKernel &kernel);
-/// Backward filter, of such a problem; nothing in the same case.
+/// Backward filter; nothing in the same case. Schedules are those of such a problem.
 std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem,
                                          const FilterSchedule &schedule, const CpuTarget &target);
 mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,

@@ -4,7 +4,8 @@
 //   0  for each (part of the pixels, group, chunk of output channels, chunk of input channels):
 //      copies bands of x with their zero border, transposes the same pixels of dy to
 //      [pixel][output channel] panels, and lets every register tile, a box of taps, reduce over the
-//      pixels into its accumulators in the workspace;
+//      pixels into its accumulators in the workspace; of x in blocks of channels a block is copied
+//      at a time;
 //   1  adds the parts in ascending order and writes them.
 // If there is one part only, a task writes its sums itself, and there is no second phase.
 //
@@ -24,14 +25,41 @@ using namespace dlc::codegen;
 
 namespace {
 
+/// What calls of the micro-kernel ask for of a block of channels that is to be copied: a line a
+/// step, in places of 32 bits.
+struct NextLines {
+  static constexpr int64_t line = lineElements;
+  int64_t steps;    ///< of a call
+  int64_t lines;    ///< of one number of each pair
+  int64_t numbers;  ///< of a pair, or one alone
+  int64_t distance; ///< between both
+
+  /// Whether a call asks for all lines.
+  bool together() const { return numbers * lines <= steps; }
+  int64_t parts() const { return ceilDiv(lines, steps); }
+  int64_t calls() const { return together() ? 1 : numbers * parts(); }
+  int64_t placeOf(int64_t step) const {
+    const bool second = numbers == 2 && together() && step >= lines;
+    return std::min(second ? step - lines : step, lines - 1) * line + (second ? distance : 0);
+  }
+};
+
+/// What a table of offsets asks for beside a call's own places.
+enum class Asked { Nothing, Image, Gradient };
+
 /// Everything that both phases of a kernel agree on.
 struct FilterPlan {
-  FilterPlan(const ConvolutionProblem &problem, const FilterSchedule &schedule, int64_t lanes)
-      : problem(problem), schedule(schedule), block(problem, schedule), lanes(lanes),
-        width(schedule.vectors * lanes), inChannels(problem.inChannels / problem.groups),
+  /// `isComputed`: whether x or dy is computed while it is read.
+  FilterPlan(const ConvolutionProblem &stored, const FilterSchedule &schedule, int64_t lanes,
+             bool isComputed)
+      : isComputed(isComputed), stored(stored), problem(filterProblem(stored, *schedule.kernel)),
+        schedule(schedule), block(problem, schedule), lanes(lanes), width(schedule.vectors * lanes),
+        inChannels(problem.inChannels / problem.groups),
         outChannels(problem.outChannels / problem.groups), panels(ceilDiv(outChannels, width)) {}
 
-  const ConvolutionProblem &problem;
+  bool isComputed;
+  const ConvolutionProblem &stored;
+  ConvolutionProblem problem; ///< what is multiplied: filterProblem of it
   FilterSchedule schedule;
   FilterBlock block;
   int64_t lanes, width;
@@ -46,6 +74,9 @@ struct FilterPlan {
   int64_t bands() const { return filterBands(problem, schedule); }
   int64_t bandsOfPart() const { return ceilDiv(bands(), schedule.splits); }
   bool hasParts() const { return schedule.splits > 1; }
+  /// Whether pairs are the upper and the lower rows of an image, and how many those are.
+  bool isHalved() const { return problem.batch > stored.batch; }
+  int64_t lowerRows() const { return stored.output[1] - problem.output[1]; }
   /// Elements between pixels and between blocks of channels of x, as tiles read it.
   int64_t pixelStep() const { return schedule.inPlace ? problem.xPixel() : xBlock(); }
   int64_t blockStep() const {
@@ -59,6 +90,16 @@ struct FilterPlan {
   int64_t columnAt(int64_t channel) const {
     return channel / problem.yBlock * problem.yBlockStep() + channel % problem.yBlock;
   }
+  /// Whether calls ask for what the next band copies.
+  bool asksForCopies() const {
+    return !schedule.inPlace && !isComputed && !schedule.transposes() && problem.xBlock > 1 &&
+           problem.yBlock > 1 && problem.xPixel() == problem.xBlock &&
+           problem.yPixel() == problem.yBlock;
+  }
+  /// Whether calls ask for lines of the next band.
+  bool asksAhead() const { return schedule.inPlace || asksForCopies(); }
+  bool copiesByBlock() const { return schedule.copiesByBlock(problem); }
+  NextLines nextLines(Asked operand) const;
   /// Whether, in place, the lines of a block of channels do not stand one behind the other, or of x
   /// as a stride says, and of dy otherwise.
   bool skipsLines() const {
@@ -76,7 +117,8 @@ struct FilterPlan {
     return schedule.readsGradient() ? 0 : (bandPixels() + lanes) * width;
   }
   int64_t sourceElements() const {
-    return schedule.inPlace ? 0 : roundUp(block.planes * block.plane() + lanes, lanes);
+    const int64_t planes = copiesByBlock() ? problem.xBlock : block.planes;
+    return schedule.inPlace ? 0 : roundUp(planes * block.plane() + lanes, lanes);
   }
   int64_t sumElements() const {
     return hasParts() ? 0 : schedule.panels * block.tiles() * slotElements() + tapElements();
@@ -87,12 +129,15 @@ struct FilterPlan {
   int64_t taps() const { return product(problem.kernel); }
   /// The taps of `lanes` input channels, whole tiles.
   int64_t tapElements() const { return lanes * lanes * taps(); }
-  /// Where the pixels of a band stand in x; where lines are skipped, each with its later line.
-  SmallVector<int64_t> offsets(bool laterAsX) const;
+  bool hasLaterOffsets() const { return skipsLines() || asksForCopies(); }
+  int64_t laterPlace(Asked asked, int64_t pixel, int64_t place) const;
+  /// Where the pixels of a band stand in x, each with its later line.
+  SmallVector<int64_t> offsets(Asked asked) const;
   /// Where the sums of the taps of one depth stand, from the first box of their plane on.
   SmallVector<int64_t> tapOffsets() const;
   bool fitsTables() const {
-    return fitsTable(offsets(true)) && fitsTable(offsets(false)) && fitsTable(tapOffsets());
+    return fitsTable(offsets(Asked::Image)) && fitsTable(offsets(Asked::Gradient)) &&
+           fitsTable(tapOffsets());
   }
   /// Input channels of a chunk whose parts a task of phase 1 adds: sums that stay in L1.
   int64_t pieceChannels() const {
@@ -114,9 +159,9 @@ struct FilterPlan {
 class FilterPhase : public PackedPhase {
 public:
   FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
-              const FilterPlan &plan, const ConvolutionProblem &stored)
+              const FilterPlan &plan)
       : PackedPhase(spec, target, module, name, plan.hasParts()), plan(plan), problem(plan.problem),
-        stored(stored), schedule(plan.schedule), block(plan.block) {}
+        stored(plan.stored), schedule(plan.schedule), block(plan.block) {}
 
   void reduce(LLVM::LLVMFuncOp micro);
   void addParts();
@@ -131,9 +176,15 @@ private:
     Value image, depth, row, col, rows, cols;
   };
 
-  /// Where the operands of a band lie: x from the task's first channel on, dy from its first panel.
+  /// Where the operands of a band lie: x from the task's first channel on, or a block of its
+  /// channels, and dy from its first panel.
   struct Operands {
     Value source, gradient;
+  };
+
+  /// Register tiles of the task's channels, or of block `block` of them.
+  struct Tiles {
+    Value first, count, block;
   };
 
   Source placesOf(const Source &single, const PairIndex &rows);
@@ -141,19 +192,27 @@ private:
   Band bandAt(Value number);
   Operands inPlace(const Task &task, const Band &band);
   Value gradientInPlace(const Task &task, const Band &band);
-  Operands copied(const Task &task, const Band &band);
+  Value copiedAt(const Task &task, const Band &band, Value block);
+  Value origin(Value index, unsigned axis);
   void copySource(const Task &task, const Band &band);
+  void copyBlock(const Task &task, const Band &band, Value number);
   void packGradient(const Task &task, const Band &band);
   void packTile(const Task &task, const Band &band, Value panel, Value row, Value col,
                 Value target);
   void packPixel(const Task &task, const Band &band, Value panel, Value row, Value col,
                  Value target);
   void clearPixels(const Band &band, Value row, Value target);
-  Value tilesOf(const Task &task);
-  Value isOfX(const Task &task, Value call);
-  Value laterOf(const Task &task, const Operands &next, Value call, Value otherwise);
-  void runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
-                LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
+  Value tilesOf(Value channels);
+  /// What a call asks for, and the table that says at which places from there, beside its own.
+  struct Later {
+    Value place, offsets;
+  };
+  Later laterInPlace(const Task &task, const Operands &next, Value call, Value rows);
+  Later laterCopied(const Task &task, const Tiles &tiles, const Operands &next, Value call,
+                    Value rows);
+  Value offsetsFor(Asked asked);
+  void runTiles(const Task &task, const Tiles &tiles, const Operands &band, const Operands &next,
+                Value sums, LLVM::LLVMFuncOp micro, Value steps, Value accumulate);
   /// Sums of some input channels of a group for a panel: of the boxes from `firstBox` of the chunk
   /// on, in which the channels from `first` of the chunk on stand.
   struct Sums {
@@ -174,7 +233,7 @@ private:
 
   const FilterPlan &plan;
   const ConvolutionProblem &problem;
-  const ConvolutionProblem &stored; ///< what filterProblem made the problem of
+  const ConvolutionProblem &stored;
   const FilterSchedule &schedule;
   const FilterBlock &block;
   Source image, gradient;
@@ -184,14 +243,40 @@ private:
 
 } // namespace
 
-SmallVector<int64_t> FilterPlan::offsets(bool laterAsX) const {
+NextLines FilterPlan::nextLines(Asked operand) const {
+  const bool ofX = operand == Asked::Image, wholeRows = schedule.bandCols >= problem.output[2];
+  const ConvolutionProblem::Spatial &extents = ofX ? problem.input : problem.output;
+  int64_t pixels = bandPixels();
+  if (ofX)
+    pixels = wholeRows ? std::min(block.rows, extents[1]) * extents[2]
+                       : std::min(block.pitch, extents[2]);
+  const int64_t channels = ofX ? problem.xBlock : problem.yBlock;
+  int64_t apart = product(extents) * (ofX ? problem.inChannels : problem.outChannels);
+  if (isHalved())
+    apart = lowerRows() * (ofX ? problem.stride[1] : 1) * extents[2] * channels;
+  NextLines next;
+  next.steps = bandPixels();
+  next.lines = ceilDiv(pixels * channels * problem.storedBytes, 4 * NextLines::line);
+  next.numbers = schedule.kernel->step();
+  next.distance = apart * problem.storedBytes / 4;
+  return next;
+}
+
+int64_t FilterPlan::laterPlace(Asked asked, int64_t pixel, int64_t place) const {
+  if (asksForCopies())
+    return asked == Asked::Nothing ? place : nextLines(asked).placeOf(pixel);
+  return asked == Asked::Gradient ? pixel * problem.yPixel() : place;
+}
+
+SmallVector<int64_t> FilterPlan::offsets(Asked asked) const {
   SmallVector<int64_t> offsets;
   for (int64_t pixel = 0; pixel < bandPixels(); ++pixel) {
-    offsets.push_back((pixel / schedule.bandCols * problem.stride[1] * block.pitch +
-                       pixel % schedule.bandCols * colStep()) *
-                      pixelStep());
-    if (skipsLines())
-      offsets.push_back(laterAsX ? offsets.back() : pixel * problem.yPixel());
+    const int64_t place = (pixel / schedule.bandCols * problem.stride[1] * block.pitch +
+                           pixel % schedule.bandCols * colStep()) *
+                          pixelStep();
+    offsets.push_back(place);
+    if (hasLaterOffsets())
+      offsets.push_back(laterPlace(asked, pixel, place));
   }
   return offsets;
 }
@@ -218,11 +303,12 @@ ConvolutionProblem codegen::filterProblem(const ConvolutionProblem &p, const Mic
   return halves;
 }
 
-std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &problem,
+std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &stored,
                                                   const FilterSchedule &schedule,
                                                   const CpuTarget &target) {
-  const MachineModel machine(target, problem.elementBytes);
-  FilterPlan plan(problem, schedule, machine.lanes);
+  const MachineModel machine(target, stored.elementBytes);
+  FilterPlan plan(stored, schedule, machine.lanes, /*isComputed=*/false);
+  const ConvolutionProblem &problem = plan.problem;
   if (!plan.fitsTables())
     return std::nullopt;
   Candidate candidate;
@@ -263,7 +349,7 @@ Value FilterPhase::slots(Value group, Value chunk, Value panel) {
 Source FilterPhase::placesOf(const Source &single, const PairIndex &rows) {
   if (schedule.kernel->step() == 1)
     return single;
-  if (problem.batch > stored.batch)
+  if (plan.isHalved())
     return pairsOf(e, single, rows);
   return pairsOf(e, single,
                  {.axis = 0,
@@ -310,7 +396,7 @@ FilterPhase::Band FilterPhase::bandAt(Value number) {
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   auto rowsOf = [](int64_t block) { return block > 1 ? 4u : 3u; };
-  const int64_t upperRows = problem.output[1], lowerRows = stored.output[1] - upperRows;
+  const int64_t upperRows = problem.output[1], lowerRows = plan.lowerRows();
   image = placesOf(
       source(0, imageOrBlockMap(stored.batch, stored.inChannels, stored.xBlock, stored.input)),
       {.axis = rowsOf(stored.xBlock),
@@ -344,11 +430,43 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
   schedule.kernel->begin(e);
   e.loop(first, end, 1, [&](Value number) {
     Band band = bandAt(number);
-    Operands operands = schedule.inPlace ? inPlace(task, band) : copied(task, band), next;
+    Operands operands, next;
+    if (schedule.inPlace) {
+      operands = inPlace(task, band);
+    } else if (schedule.gradientInPlace) {
+      operands = {sourceBuffer, gradientInPlace(task, band)};
+    } else {
+      packGradient(task, band);
+      operands = {sourceBuffer, panelBuffer};
+    }
+    Band after;
+    if (plan.asksAhead())
+      after = bandAt(e.minimum(e.add(number, 1), e.add(end, -1)));
     if (schedule.inPlace)
-      next = inPlace(task, bandAt(e.minimum(e.add(number, 1), e.add(end, -1))));
-    Value cols = schedule.kernel->inGroups() ? e.constant(schedule.bandCols) : band.cols;
-    runTiles(task, operands, next, sums, micro, e.mul(band.rows, cols), e.less(first, number));
+      next = inPlace(task, after);
+    else if (plan.asksForCopies())
+      next.gradient = gradientInPlace(task, after);
+    auto run = [&](const Tiles &tiles) {
+      Value cols = schedule.kernel->inGroups() ? e.constant(schedule.bandCols) : band.cols;
+      runTiles(task, tiles, operands, next, sums, micro, e.mul(band.rows, cols),
+               e.less(first, number));
+    };
+    if (plan.copiesByBlock()) {
+      Value count = tilesOf(e.constant(problem.xBlock)),
+            blocks = e.div(task.channels, problem.xBlock);
+      e.loop(e.constant(0), blocks, 1, [&](Value block) {
+        copyBlock(task, band, block);
+        Value another = e.add(block, 1);
+        if (plan.asksForCopies())
+          next.source = e.select(e.less(another, blocks), copiedAt(task, band, another),
+                                 copiedAt(task, after, e.constant(0)));
+        run({e.mul(block, count), count, block});
+      });
+      return;
+    }
+    if (!schedule.inPlace)
+      copySource(task, band);
+    run({e.constant(0), tilesOf(task.channels), {}});
   });
   schedule.kernel->end(e);
   if (plan.hasParts())
@@ -376,20 +494,35 @@ Value FilterPhase::gradientInPlace(const Task &task, const Band &band) {
                            band.depth, band.row, band.col});
 }
 
-FilterPhase::Operands FilterPhase::copied(const Task &task, const Band &band) {
-  copySource(task, band);
-  if (schedule.gradientInPlace)
-    return {sourceBuffer, gradientInPlace(task, band)};
-  packGradient(task, band);
-  return {sourceBuffer, panelBuffer};
+/// The first place that the taps of a band meet.
+Value FilterPhase::origin(Value index, unsigned axis) {
+  return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
+}
+
+/// Where block `block` of a task's channels lies that the band reads.
+Value FilterPhase::copiedAt(const Task &task, const Band &band, Value block) {
+  auto place = [&](Value index, unsigned axis) {
+    return e.maximum(origin(index, axis), e.constant(0));
+  };
+  Value channel =
+      e.add(e.add(e.mul(task.group, plan.inChannels), task.channel), e.mul(block, problem.xBlock));
+  return image.address({band.image, e.div(channel, problem.xBlock), e.constant(0),
+                        place(band.depth, 0), place(band.row, 1), place(band.col, 2)});
+}
+
+/// Block `number` of the task's channels, while all panels take its tiles: it stays in L1.
+void FilterPhase::copyBlock(const Task &task, const Band &band, Value number) {
+  Value channel =
+      e.add(e.add(e.mul(task.group, plan.inChannels), task.channel), e.mul(number, problem.xBlock));
+  copyBlocks(e, image,
+             {band.image, e.div(channel, problem.xBlock), e.constant(0), origin(band.depth, 0),
+              origin(band.row, 1), origin(band.col, 2)},
+             problem.xBlock, problem.xBlock, problem.input, block.rows, block.pitch, sourceBuffer);
 }
 
 void FilterPhase::copySource(const Task &task, const Band &band) {
-  auto origin = [&](Value index, unsigned axis) {
-    return e.sub(e.mul(index, problem.stride[axis]), e.constant(problem.padLow[axis]));
-  };
   Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
-  if (problem.xBlock > 1 && schedule.transposes()) {
+  if (problem.xBlock > 1) {
     const int64_t last = plan.inChannels - e.lanes;
     e.loop(block.planes / e.lanes, [&](Value number) {
       Value channel = e.minimum(e.add(first, e.mul(number, e.lanes)),
@@ -400,19 +533,6 @@ void FilterPhase::copySource(const Task &task, const Band &band) {
                      problem.input, block.rows, block.pitch,
                      e.at(sourceBuffer, e.mul(number, e.lanes * block.plane())), tileBuffer,
                      problem.stride[2], block.turn > 0 ? block.pitch / block.turn : 1);
-    });
-    return;
-  }
-  if (problem.xBlock > 1) {
-    // Blocks that do not exist repeat the last one, too.
-    e.loop(block.planes / problem.xBlock, [&](Value number) {
-      Value channel =
-          e.minimum(e.mul(number, problem.xBlock), e.add(task.channels, -problem.xBlock));
-      copyBlocks(e, image,
-                 {band.image, e.div(e.add(first, channel), problem.xBlock), e.constant(0),
-                  origin(band.depth, 0), origin(band.row, 1), origin(band.col, 2)},
-                 problem.xBlock, problem.xBlock, problem.input, block.rows, block.pitch,
-                 e.at(sourceBuffer, e.mul(number, problem.xBlock * block.plane())));
     });
     return;
   }
@@ -505,39 +625,78 @@ void FilterPhase::packPixel(const Task &task, const Band &band, Value panel, Val
 }
 
 /// Of channels that exist.
-Value FilterPhase::tilesOf(const Task &task) {
-  Value planes = e.mul(task.channels, problem.kernel[0]);
+Value FilterPhase::tilesOf(Value channels) {
+  Value planes = e.mul(channels, problem.kernel[0]);
   return e.mul(e.div(e.add(planes, schedule.boxChannels - 1), schedule.boxChannels),
                block.rowTiles * block.colTiles);
 }
 
-/// Each call of a band asks for the next band's lines of one block of channels: first of x.
-Value FilterPhase::isOfX(const Task &task, Value call) {
-  return e.less(call, e.div(task.channels, problem.xBlock));
-}
-
-/// Where they begin; if there are no more blocks, `otherwise`, what the call reads itself.
-Value FilterPhase::laterOf(const Task &task, const Operands &next, Value call, Value otherwise) {
-  Value callY = e.sub(call, e.div(task.channels, problem.xBlock));
+/// Of what is read in place, each call of a band asks for the next band's lines of one block of
+/// channels: first of x. If there are no more blocks, for `rows`, what it reads itself.
+FilterPhase::Later FilterPhase::laterInPlace(const Task &task, const Operands &next, Value call,
+                                             Value rows) {
+  Value blocksX = e.div(task.channels, problem.xBlock), callY = e.sub(call, blocksX);
   Value blocksY = e.div(e.mul(e.sub(task.panelEnd, task.panel), plan.width), problem.yBlock);
-  return e.select(isOfX(task, call), e.at(next.source, e.mul(call, problem.xBlockStep())),
-                  e.select(e.less(callY, blocksY),
-                           e.at(next.gradient, e.mul(callY, problem.yBlockStep())), otherwise));
+  Value ofX = e.less(call, blocksX);
+  Later later;
+  later.place = e.select(ofX, e.at(next.source, e.mul(call, problem.xBlockStep())),
+                         e.select(e.less(callY, blocksY),
+                                  e.at(next.gradient, e.mul(callY, problem.yBlockStep())), rows));
+  later.offsets = offsetsFor(Asked::Nothing);
+  if (plan.skipsLines())
+    later.offsets = e.select(ofX, later.offsets, offsetsFor(Asked::Gradient));
+  return later;
 }
 
-void FilterPhase::runTiles(const Task &task, const Operands &band, const Operands &next, Value sums,
-                           LLVM::LLVMFuncOp micro, Value steps, Value accumulate) {
-  Value offsets = e.table("offsets", plan.offsets(/*laterAsX=*/true));
-  Value tiles = tilesOf(task);
+/// Of what is copied, the first calls of a block of x's channels ask for the block that is copied
+/// after it, the next ones for a share of the next band's dy, each for a part of a block.
+FilterPhase::Later FilterPhase::laterCopied(const Task &task, const Tiles &tiles,
+                                            const Operands &next, Value call, Value rows) {
+  const NextLines linesX = plan.nextLines(Asked::Image), linesY = plan.nextLines(Asked::Gradient);
+  const int64_t callsY = schedule.panels * plan.width / problem.yBlock * linesY.calls();
+  const int64_t share = ceilDiv(callsY, schedule.channels / problem.xBlock);
+  Value callOfY = e.add(call, -linesX.calls());
+  Value ofX = e.less(call, e.constant(linesX.calls()));
+  Value ofY = e.less(callOfY, e.constant(share));
+  Value numberY = e.add(e.mul(tiles.block, share), callOfY);
+  Value panels = e.sub(task.panelEnd, task.panel);
+  ofY = e.both(ofY, e.less(numberY, e.mul(e.div(e.mul(panels, plan.width), problem.yBlock),
+                                          linesY.calls())));
+  Value blockY = e.at(next.gradient, e.mul(e.div(numberY, linesY.calls()), problem.yBlockStep()),
+                      e.element.stored);
+  auto partOf = [&](Value block, const NextLines &lines, Value part) {
+    return e.at(block, e.add(e.mul(e.div(part, lines.parts()), lines.distance),
+                             e.mul(e.rem(part, lines.parts()), lines.steps * NextLines::line)));
+  };
+  Later later;
+  later.place =
+      e.select(ofX, partOf(next.source, linesX, call),
+               e.select(ofY, partOf(blockY, linesY, e.rem(numberY, linesY.calls())), rows));
+  later.offsets = e.select(ofX, offsetsFor(Asked::Image),
+                           e.select(ofY, offsetsFor(Asked::Gradient), offsetsFor(Asked::Nothing)));
+  return later;
+}
+
+Value FilterPhase::offsetsFor(Asked asked) {
+  const StringRef names[] = {"offsets", "offsets_x", "offsets_y"};
+  return e.table(names[unsigned(asked)], plan.offsets(asked));
+}
+
+void FilterPhase::runTiles(const Task &task, const Tiles &tiles, const Operands &band,
+                           const Operands &next, Value sums, LLVM::LLVMFuncOp micro, Value steps,
+                           Value accumulate) {
+  Value offsets = offsetsFor(Asked::Nothing);
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     Value number = e.sub(panel, task.panel);
     const int64_t panelStep =
         schedule.readsGradient() ? plan.columnAt(plan.width) : plan.panelElements();
     Value columns = e.at(band.gradient, e.mul(number, panelStep));
     Value acc = e.at(sums, e.mul(number, block.tiles() * plan.slotElements()));
-    e.loop(e.constant(0), tiles, 1, [&](Value tile) {
+    e.loop(e.constant(0), tiles.count, 1, [&](Value index) {
+      Value tile = e.add(tiles.first, index);
       SmallVector<Value> place =
-          e.delinearize(tile, {block.channelTiles, block.rowTiles, block.colTiles});
+          e.delinearize(plan.copiesByBlock() ? index : tile,
+                        {block.channelTiles, block.rowTiles, block.colTiles});
       Value channel = e.mul(place[0], schedule.boxChannels);
       Value blockOfChannel = e.mul(e.div(channel, plan.xBlock()), plan.blockStep());
       Value col = e.mul(place[2], schedule.boxCols * problem.dilation[2]);
@@ -551,14 +710,15 @@ void FilterPhase::runTiles(const Task &task, const Operands &band, const Operand
       Value rows = e.at(band.source, corner);
       SmallVector<Value> arguments{
           rows, columns, offsets, steps, e.at(acc, e.mul(tile, plan.slotElements())), accumulate};
-      Value call = e.add(e.mul(number, tiles), tile);
+      Value call = e.add(e.mul(number, tiles.count), index);
       if (schedule.kernel->inGroups())
         arguments.push_back(e.constant(1));
-      if (schedule.inPlace)
-        arguments.push_back(laterOf(task, next, call, rows));
-      if (plan.skipsLines())
-        arguments[2] = e.select(isOfX(task, call), offsets,
-                                e.table("offsets_y", plan.offsets(/*laterAsX=*/false)));
+      if (plan.asksAhead()) {
+        const Later later = schedule.inPlace ? laterInPlace(task, next, call, rows)
+                                             : laterCopied(task, tiles, next, call, rows);
+        arguments.push_back(later.place);
+        arguments[2] = later.offsets;
+      }
       LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     });
   });
@@ -689,10 +849,11 @@ void FilterPhase::writeElements(const Lanes &lanes, Value channel, Value count) 
 
 LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                              const CpuTarget &target, StringRef symbol,
-                                             ModuleOp module, const ConvolutionProblem &problem) {
+                                             ModuleOp module, const ConvolutionProblem &stored) {
   const auto schedule = scheduleOf<FilterSchedule>(candidate.parameters);
-  const ConvolutionProblem multiplied = filterProblem(problem, *schedule.kernel);
-  FilterPlan plan(multiplied, schedule, Element::of(spec).lanes(target));
+  const bool isComputed = !llvm::all_of(spec.anchorOp()->getOperands(), operandAsStored);
+  FilterPlan plan(stored, schedule, Element::of(spec).lanes(target), isComputed);
+  const ConvolutionProblem &problem = plan.problem;
   const FilterSchedule &s = plan.schedule;
   MicroTile micro;
   if (s.readsGradient()) {
@@ -700,10 +861,8 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
       micro.columnOffsets.push_back(plan.columnAt(v * plan.lanes));
     micro.stepB = problem.yPixel();
   }
-  if (s.inPlace) {
-    micro.laterLines = 1;
-    micro.laterOffsets = plan.skipsLines();
-  }
+  micro.laterLines = plan.asksAhead();
+  micro.laterOffsets = plan.hasLaterOffsets();
   // A box lies within a block of channels.
   const int64_t channel = plan.xBlock() > 1 ? 1 : plan.block.plane();
   for (int64_t m = 0; m < s.boxSize(); ++m) {
@@ -715,12 +874,12 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
   micro.vectors = s.vectors;
   micro.stepA = s.bandRows == 1 ? plan.colStep() * plan.pixelStep() : 0;
   LLVM::LLVMFuncOp function = s.kernel->emit(module, target, Element::of(spec), micro);
-  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan, problem);
+  FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);
   if (failed(sums.finish()))
     return failure();
   if (plan.hasParts()) {
-    FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan, problem);
+    FilterPhase finish(spec, target, module, phaseSymbol(symbol, candidate, 1), plan);
     finish.addParts();
     if (failed(finish.finish()))
       return failure();

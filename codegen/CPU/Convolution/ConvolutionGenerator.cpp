@@ -442,7 +442,7 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
           p.xBlock == lineElements && storesGradient && isStored(0, *kernel) && hasSingleTap(p);
       for (const FilterSchedule &schedule :
            chooseFilterSchedules(problem, machine, inPlace, storesGradient && !inPlace, *kernel))
-        if (std::optional<Candidate> candidate = filterCandidate(problem, schedule, target))
+        if (std::optional<Candidate> candidate = filterCandidate(p, schedule, target))
           all.push_back(std::move(*candidate));
     }
     return all;

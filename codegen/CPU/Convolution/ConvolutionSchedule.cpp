@@ -485,7 +485,7 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   };
   auto sourceBytes = [&] {
     FilterBlock block(p, s);
-    return m.elementBytes * block.planes * block.plane();
+    return m.elementBytes * (s.copiesByBlock(p) ? p.xBlock : block.planes) * block.plane();
   };
   // Beside the accumulators stand two bands of both operands.
   while (s.inPlace && accumulatorBytes() > m.l2Bytes / 4 && !isSmallest(p, s))

@@ -65,6 +65,10 @@ struct FilterSchedule {
   bool readsGradient() const { return inPlace || gradientInPlace; } ///< where it lies
   /// Whether x's copy has rows of pixels, however x lies: a group's steps follow each other.
   bool transposes() const { return kernel->inGroups(); }
+  /// Whether a block of x's channels is copied, and multiplied with all panels, before the next.
+  bool copiesByBlock(const ConvolutionProblem &problem) const {
+    return problem.xBlock > 1 && !inPlace && !transposes();
+  }
   int64_t boxSize() const { return boxChannels * boxRows * boxCols; }
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
     f("convolution filter tile ", s.boxChannels);

@@ -258,6 +258,27 @@ TEST(Convolution, BlockedPointwiseFilterGradient) {
   check({{2, 32, 12, 12}, {64, 32, 1, 1}, {2, 64, 4, 4}, {3, 3}, {0, 0, 0, 0}, {1, 1}});
 }
 
+/// The filter's gradient in parts, which tasks of some of its channels add: boxes of taps that two
+/// of them share, and channels of which the last task has fewer; copied by rows, and by blocks of
+/// channels, of f32 and of pairs.
+TEST(Convolution, FilterGradientInParts) {
+  const std::vector<ConvolutionShapes> all = {
+      {{8, 160, 24, 24}, {32, 160, 1, 1}, {8, 32, 24, 24}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{8, 112, 23, 25}, {48, 112, 1, 1}, {8, 48, 12, 13}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{6, 48, 16, 16}, {32, 48, 3, 3}, {6, 32, 16, 16}, {1, 1}, {1, 1, 1, 1}, {1, 1}}};
+  for (const ConvolutionShapes &shapes : all) {
+    const KernelSource rows = convolutionKernels(shapes)[2],
+                       blocks = withBlocks(rows, shapes, Blocked::Both);
+    for (const KernelSource &source : {rows, blocks}) {
+      const std::string schedule =
+          CompiledTestKernel::select(source, "znver4", "cpu-convolution").candidate.schedule;
+      EXPECT_FALSE(llvm::StringRef(schedule + " ").contains("splits 1 ")) << schedule;
+      checkKernel(source, rounding, "cpu-convolution");
+      checkKernel(inElement(source, "bf16"), otherElements[1].rounding, "cpu-convolution");
+    }
+  }
+}
+
 /// Copied: padding per side, strides, dilations, depth, images read and written in bands; x whose
 /// few channels have no blocks.
 TEST(Convolution, BlockedCopies) {
