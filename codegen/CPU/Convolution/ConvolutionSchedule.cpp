@@ -51,7 +51,7 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
 static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
   if (s.kernel->inGroups()) // whose sums on their way cost more
     return m.l2Bytes / 4;
-  return std::max<int64_t>(1, s.inPlace ? m.l1Bytes : m.l1Bytes / 2);
+  return std::max<int64_t>(1, m.l1Bytes);
 }
 
 double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
