@@ -90,9 +90,12 @@ mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate 
 /// among them. A row in the middle is in both halves, once as zeros: what stands against these
 /// counts in the sum anyway, so that no infinity spreads.
 ConvolutionProblem filterProblem(const ConvolutionProblem &problem, const MicroKernel &kernel);
+/// Whether x or dy is computed while it is read.
+bool computesOperands(const KernelSpec &spec);
 /// Backward filter; nothing in the same case. Schedules are those of such a problem.
 std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem,
-                                         const FilterSchedule &schedule, const CpuTarget &target);
+                                         const FilterSchedule &schedule, const CpuTarget &target,
+                                         bool isComputed);
 mlir::LogicalResult emitFilterConvolution(const KernelSpec &spec, const Candidate &candidate,
                                           const CpuTarget &target, llvm::StringRef symbol,
                                           mlir::ModuleOp module, const ConvolutionProblem &problem);

@@ -305,9 +305,9 @@ ConvolutionProblem codegen::filterProblem(const ConvolutionProblem &p, const Mic
 
 std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &stored,
                                                   const FilterSchedule &schedule,
-                                                  const CpuTarget &target) {
+                                                  const CpuTarget &target, bool isComputed) {
   const MachineModel machine(target, stored.elementBytes);
-  FilterPlan plan(stored, schedule, machine.lanes, /*isComputed=*/false);
+  FilterPlan plan(stored, schedule, machine.lanes, isComputed);
   const ConvolutionProblem &problem = plan.problem;
   if (!plan.fitsTables())
     return std::nullopt;
@@ -330,7 +330,7 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &stor
                                        filterCopyCycles(problem, machine, schedule),
                                    machine);
   candidate.cost = tiles + secondsOfElement * double(problem.filterElements());
-  if (schedule.inPlace)
+  if (plan.asksAhead())
     candidate.cost -= hiddenSeconds(tiles, double(problem.imageBytes()), target);
   return candidate;
 }
@@ -851,8 +851,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
                                              const CpuTarget &target, StringRef symbol,
                                              ModuleOp module, const ConvolutionProblem &stored) {
   const auto schedule = scheduleOf<FilterSchedule>(candidate.parameters);
-  const bool isComputed = !llvm::all_of(spec.anchorOp()->getOperands(), operandAsStored);
-  FilterPlan plan(stored, schedule, Element::of(spec).lanes(target), isComputed);
+  FilterPlan plan(stored, schedule, Element::of(spec).lanes(target), computesOperands(spec));
   const ConvolutionProblem &problem = plan.problem;
   const FilterSchedule &s = plan.schedule;
   MicroTile micro;

@@ -417,6 +417,10 @@ static bool canPairPlanes(const DataGeometry &geometry, const MicroKernel &kerne
          (complete || (forward && geometry.groups == 1 && geometry.channels > 1));
 }
 
+bool codegen::computesOperands(const KernelSpec &spec) {
+  return !llvm::all_of(spec.anchorOp()->getOperands(), operandAsStored);
+}
+
 static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const ConvolutionProblem &p,
                                                const CpuTarget &target) {
   const MachineModel machine(target, p.elementBytes);
@@ -442,7 +446,8 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
           p.xBlock == lineElements && storesGradient && isStored(0, *kernel) && hasSingleTap(p);
       for (const FilterSchedule &schedule :
            chooseFilterSchedules(problem, machine, inPlace, storesGradient && !inPlace, *kernel))
-        if (std::optional<Candidate> candidate = filterCandidate(p, schedule, target))
+        if (std::optional<Candidate> candidate =
+                filterCandidate(p, schedule, target, computesOperands(spec)))
           all.push_back(std::move(*candidate));
     }
     return all;
