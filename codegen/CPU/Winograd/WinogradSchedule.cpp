@@ -15,7 +15,8 @@ static const int64_t segmentPixels = 32;
 /// each block. Fourier transforms have ten times the points, and far more of a filter to stream.
 static const int64_t mostScratch = 12 << 20, mostFourierScratch = 32 << 20;
 /// Most bytes of partial sums of a filter's gradient, and of what a block's tiles become for all
-/// tasks; and the bytes of such tiles in a round, where blocks are small enough.
+/// tasks; and the bytes of such tiles, or of a transformed filter, in a round, where blocks and
+/// task are small enough.
 static const int64_t mostPartialSums = 80 << 20, mostSharedTiles = 96 << 20, roundBytes = 32 << 20;
 
 //===------------------------------------------------------------------------------------------===//
@@ -74,6 +75,13 @@ WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule
 int64_t WinogradSizes::sharedBlocks() const {
   const int64_t rounds = ceilDiv(blocks * filterTileBytes(), roundBytes);
   return ceilDiv(blocks, std::min(blocks, rounds));
+}
+
+int64_t WinogradSizes::roundPanels() const {
+  if (!schedule.takesRounds)
+    return targetPanels;
+  const int64_t rounds = ceilDiv(filterPointBytes(), roundBytes);
+  return roundUp(ceilDiv(targetPanels, rounds), schedule.panels);
 }
 
 std::unique_ptr<TileTransform> WinogradSizes::transform() const {
@@ -167,7 +175,7 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   // runs of a panel, where they are far more than the last cache holds. With real points one panel
   // of the filter is on its way while another one is multiplied. Its first pass is what all kernels
   // add for their workspace, and half of that is hidden, too.
-  const double filterBytes = 4.0 * z.points * z.sourceChannels * z.targetPanels * z.width;
+  const auto filterBytes = double(z.filterPointBytes());
   const bool streams = filterBytes > double(machine.l2Bytes), arrives = !filter && z.parts == 1;
   double seconds = tileSeconds(cycles, machine);
   if (streams && arrives)
@@ -262,6 +270,12 @@ SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorith
   for (const std::optional<Found> &one : {found, sharing})
     if (one)
       all.push_back(one->schedule);
+  // Rounds take less memory, but nothing of them can be prepared.
+  for (WinogradSchedule rounds : SmallVector<WinogradSchedule>(all)) {
+    rounds.takesRounds = !isFilter() && rounds.sharesTiles;
+    if (WinogradSizes(p, rounds, m.lanes).rounds() > 1)
+      all.push_back(rounds);
+  }
   return all;
 }
 

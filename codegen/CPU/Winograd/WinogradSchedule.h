@@ -28,6 +28,9 @@ struct WinogradSchedule {
   /// Whether tiles are transformed once, for all tasks, in phases of their own; in the data
   /// directions those of the source.
   bool sharesTiles = false;
+  /// In the data directions, with shared tiles: whether the filter is transformed for some panels
+  /// at a time, which all blocks are multiplied with before the next ones.
+  bool takesRounds = false;
 
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
     f(dl::stringifyConvolutionAlgorithm, s.algorithm);
@@ -41,6 +44,7 @@ struct WinogradSchedule {
     f("x", s.panels);
     f(" splits ", s.splits);
     f(" shared tiles", s.sharesTiles);
+    f(" in rounds", s.takesRounds);
   }
 };
 
@@ -81,6 +85,11 @@ struct WinogradSizes {
   int64_t filterTileBytes() const {
     return 4 * points * blockTiles * (sourceVectors * lanes * parts + targetPanels * width);
   }
+  /// Of the transformed filter, in the data directions.
+  int64_t filterPointBytes() const { return 4 * points * sourceChannels * targetPanels * width; }
+  /// Panels of the filter that stand in the workspace at a time.
+  int64_t roundPanels() const;
+  int64_t rounds() const { return ceilDiv(targetPanels, roundPanels()); }
   /// Of blocks whose shared tiles stand in the workspace at a time.
   int64_t sharedBlocks() const;
   int64_t sharedRounds() const { return ceilDiv(blocks, sharedBlocks()); }

@@ -49,6 +49,9 @@ TEST(ScheduleFields, OthersOfConvolutions) {
              "fft tile 2x3 segment 4 block 5 register 6x7 task 9x8 splits 10");
   expectText(WinogradSchedule{.sharesTiles = true},
              "winograd tile 1x1 segment 1 block 1 register 1x1 task 1x1 splits 1 shared tiles");
+  expectText(WinogradSchedule{.sharesTiles = true, .takesRounds = true},
+             "winograd tile 1x1 segment 1 block 1 register 1x1 task 1x1 splits 1 shared tiles in "
+             "rounds");
   expectText(DepthwiseSchedule{2, 3, 4, 5}, "depthwise rows 2 band 3 task 4 splits 5");
 }
 

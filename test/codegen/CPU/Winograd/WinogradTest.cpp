@@ -119,17 +119,18 @@ TEST(Winograd, SharedRounds) {
   }
   EXPECT_GT(most, 4u);
 }
-/// Whether a candidate transforms the image's tiles once for all chunks of channels.
-static bool sharesTiles(const KernelSource &source) {
-  bool shares = false;
+/// Whether a candidate's schedule says so: "shared tiles", which are the image's for all chunks of
+/// channels, or "in rounds".
+static bool offers(const KernelSource &source, llvm::StringRef words) {
+  bool found = false;
   for (unsigned number = 0, all = 1; number < all; ++number) {
     CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
     if (!kernel)
       return false;
-    shares |= kernel.selection().candidate.restBytes != 0;
+    found |= llvm::StringRef(kernel.selection().candidate.schedule).contains(words);
     all = kernel.candidates();
   }
-  return shares;
+  return found;
 }
 
 /// Tiles of an image that many chunks of channels share: one block and several, rows of the last
@@ -141,7 +142,7 @@ TEST(Winograd, SharedTiles) {
   const ConvolutionShapes several = {{1, 250, 30, 27}, {200, 250, 3, 3}, {1, 200, 28, 25},
                                      {1, 1},           {0, 0, 0, 0},     {1, 1}};
   auto check = [](const KernelSource &source, double tolerance) {
-    EXPECT_TRUE(sharesTiles(source));
+    EXPECT_TRUE(offers(source, "shared tiles"));
     checkKernel(source, tolerance, "cpu-winograd");
   };
   for (const ConvolutionShapes &shapes : {one, several})
@@ -156,6 +157,25 @@ TEST(Winograd, SharedTiles) {
       check(inElement(plain, element), rounded + rounding);
   checkKernel(plain, rounding, "cpu-fft");
 }
+
+/// Filters that are transformed some panels at a time: fewer of them in the last round, channels
+/// that fill no vector; sums behind, blocks of channels, 16 bits.
+TEST(Winograd, FilterRounds) {
+  const ConvolutionShapes shapes = {{2, 530, 6, 6}, {500, 530, 3, 3}, {2, 500, 4, 4},
+                                    {1, 1},         {0, 0, 0, 0},     {1, 1}};
+  const ConvolutionShapes whole = {{2, 512, 4, 4}, {528, 512, 3, 3}, {2, 528, 4, 4},
+                                   {1, 1},         {1, 1, 1, 1},     {1, 1}};
+  auto check = [](const KernelSource &source, double tolerance) {
+    EXPECT_TRUE(offers(source, "in rounds"));
+    checkKernel(source, tolerance, "cpu-winograd");
+  };
+  for (unsigned direction : {0, 1})
+    check(convolutionKernels(shapes)[direction], rounding);
+  check(convolutionReductions(whole)[0], rounding);
+  check(inElement(withBlocks(convolutionKernels(whole)[1], whole, Blocked::Both), "bf16"),
+        otherElements[1].rounding + rounding);
+}
+
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
