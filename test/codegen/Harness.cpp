@@ -449,7 +449,8 @@ std::string CompiledTestKernel::loadSimt(const codegen::Target &target,
 
 CompiledTestKernel::~CompiledTestKernel() = default;
 
-std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder order) {
+std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder order,
+                                            std::optional<InPlace> inPlace) {
   state->allocate(*analysed, selected);
   for (auto &buffer : state->buffers)
     buffer->poison();
@@ -459,6 +460,8 @@ std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder o
     std::memset(state->buffers[i]->data(), 0, program::storageBytes(type));
     writeTensor(state->buffers[i]->data(), inputs[i], type);
   }
+  if (inPlace)
+    state->pointers[inputs.size() + inPlace->result] = state->pointers[inPlace->operand];
   state->launch(selected, order);
   for (auto &buffer : state->buffers)
     EXPECT_TRUE(buffer->isIntactBefore()) << selected.symbol << " wrote before a buffer";
@@ -466,7 +469,8 @@ std::vector<Tensor> CompiledTestKernel::run(ArrayRef<Tensor> inputs, TaskOrder o
     EXPECT_TRUE(buffer->isIntactBefore()) << selected.symbol << " wrote before its scratch";
   std::vector<Tensor> outputs;
   for (auto [i, type] : llvm::enumerate(analysed->resultTypes()))
-    outputs.push_back(readTensor(state->buffers[inputs.size() + i]->data(), type));
+    outputs.push_back(
+        readTensor(static_cast<const char *>(state->pointers[inputs.size() + i]), type));
   return outputs;
 }
 

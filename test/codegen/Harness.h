@@ -58,9 +58,14 @@ public:
   unsigned candidates() const { return offered; }
   const codegen::KernelSpec &spec() const { return *analysed; }
 
+  /// A result that lies in the memory of an operand, by their numbers.
+  struct InPlace {
+    size_t operand, result;
+  };
   /// Runs on tensors rounded to their types; returns the results as stored. The order is also the
   /// seed of a SIMT kernel's threads.
-  std::vector<Tensor> run(llvm::ArrayRef<Tensor> inputs, TaskOrder order = TaskOrder::Forward);
+  std::vector<Tensor> run(llvm::ArrayRef<Tensor> inputs, TaskOrder order = TaskOrder::Forward,
+                          std::optional<InPlace> inPlace = std::nullopt);
   /// Result `number` of the last run as it lies in memory, f32.
   std::vector<float> resultMemory(unsigned number) const;
   /// The region in float64 on the same rounded inputs.

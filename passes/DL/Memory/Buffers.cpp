@@ -108,6 +108,34 @@ static bool sameIndexOnly(BlockArgument argument, const llvm::SetVector<Value> &
   return true;
 }
 
+/// Whether result `number` is of reductions behind an anchor, and needs nothing of `argument` but
+/// what other results hold: those are read where they are stored, or reduced before they are.
+static bool reducesStored(OperandRange yielded, unsigned number, BlockArgument argument) {
+  llvm::SmallPtrSet<Value, 4> stored;
+  for (auto [other, value] : llvm::enumerate(yielded))
+    if (other != number) {
+      stored.insert(value);
+      if (auto converted = value.getDefiningOp<ConvertLayoutOp>())
+        stored.insert(converted.getX());
+    }
+  auto isOfAnchor = [](AnchorOp op) { return !isa<ReductionOp>(*op); };
+  if (llvm::none_of(argument.getOwner()->getOps<AnchorOp>(), isOfAnchor))
+    return false;
+  llvm::SetVector<Value> needed;
+  needed.insert(yielded[number]);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i] == argument)
+      return false;
+    Operation *op = needed[i].getDefiningOp();
+    if (!op || stored.contains(needed[i]))
+      continue;
+    if (auto anchor = dyn_cast<AnchorOp>(op); anchor && isOfAnchor(anchor))
+      return false;
+    needed.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
 SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
   Block &block = fused.getBody().front();
   OperandRange yielded = block.getTerminator()->getOperands();
@@ -121,7 +149,7 @@ SmallVector<InPlacePair> dlc::dl::findInPlacePairs(FusedOp fused) {
   for (BlockArgument argument : block.getArguments()) {
     SmallVector<unsigned> users;
     for (auto [i, slice] : llvm::enumerate(slices))
-      if (slice.contains(argument))
+      if (slice.contains(argument) && !reducesStored(yielded, i, argument))
         users.push_back(i);
     if ((isUpdate || users.size() == 1) &&
         llvm::all_of(users, [&](unsigned i) { return sameIndexOnly(argument, slices[i]); }))

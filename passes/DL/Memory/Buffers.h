@@ -49,8 +49,8 @@ inline constexpr llvm::StringLiteral updateAttr = "dl.update";
 
 /// Which results may lie in which operands: where computing the result's element needs the
 /// operand's element at the same index and nothing else of the operand, and no other result needs
-/// the operand, or all are of an update. Then no order in which a generator computes elements can
-/// read what has been overwritten.
+/// the operand, but for reductions of the result behind an anchor, or all are of an update. Then no
+/// order in which a generator computes elements can read what has been overwritten.
 llvm::SmallVector<InPlacePair> findInPlacePairs(FusedOp fused);
 
 } // namespace dlc::dl

@@ -39,6 +39,38 @@ dl.entry @infer_n4(%x: tensor<4xf32> {dl.name = "x", dl.batch_axis = 0 : i64}) -
 
 // -----
 
+// A sum behind a product that is taken of a stored result does not need what the result has replaced; one of an operand of the product
+// does, and so does the sum of another value.
+// CHECK: exec.kernel @k_{{[0-9a-f]+}} [#exec.argument<read 16>, #exec.argument<read 16>, #exec.argument<read 16>, #exec.argument<write 16>, #exec.argument<write 8>]
+// CHECK-SAME: in_place [#exec.in_place<2 into 3>]
+// CHECK: exec.kernel @k_{{[0-9a-f]+}} [#exec.argument<read 16>
+// CHECK-NOT: in_place
+// CHECK: exec.program
+dl.entry @infer_n2(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>, %m: tensor<2x2xf32>)
+    -> (tensor<2x2xf32> {dl.name = "y", dl.kind = #program.value<result>}, tensor<2xf32> {dl.name = "s", dl.kind = #program.value<result>},
+        tensor<2x2xf32> {dl.name = "z", dl.kind = #program.value<result>}, tensor<2xf32> {dl.name = "t", dl.kind = #program.value<result>})
+    attributes {kind = #program.entry<infer>} {
+  %y, %s = dl.fused(%a, %b, %m) : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
+  ^bb0(%0: tensor<2x2xf32>, %1: tensor<2x2xf32>, %2: tensor<2x2xf32>):
+    %3 = dl.matmul %0, %1 : tensor<2x2xf32>, tensor<2x2xf32>
+    %4 = dl.multiply %3, %2 : tensor<2x2xf32>
+    %5 = dl.negate %4 : tensor<2x2xf32>
+    %6 = dl.reduce sum %5 axes = [0] : tensor<2x2xf32>
+    dl.yield %4, %6 : tensor<2x2xf32>, tensor<2xf32>
+  } loc("behind")
+  %z, %t = dl.fused(%a, %b, %m) : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
+  ^bb0(%0: tensor<2x2xf32>, %1: tensor<2x2xf32>, %2: tensor<2x2xf32>):
+    %3 = dl.matmul %0, %1 : tensor<2x2xf32>, tensor<2x2xf32>
+    %4 = dl.multiply %3, %2 : tensor<2x2xf32>
+    %5 = dl.add %3, %2 : tensor<2x2xf32>
+    %6 = dl.reduce sum %5 axes = [0] : tensor<2x2xf32>
+    dl.yield %4, %6 : tensor<2x2xf32>, tensor<2xf32>
+  } loc("other")
+  dl.return %y, %s, %z, %t : tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>
+}
+
+// -----
+
 // In place only where each element needs its own index and no other result needs the operand: not the operand of the broadcast,
 // not that of the sum, and not one that two results read.
 // CHECK: exec.kernel

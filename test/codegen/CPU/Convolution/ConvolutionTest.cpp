@@ -379,6 +379,42 @@ TEST(Convolution, MaskBehind) {
   checkKernel(source, rounding, "cpu-convolution");
 }
 
+/// A gradient that takes the place of the activation that masks it, as soon as that has been read:
+/// its sums over a channel's pixels are those of what has been stored.
+TEST(Convolution, MaskedInPlace) {
+  const ConvolutionShapes shapes = {{2, 32, 13, 15}, {48, 32, 3, 3}, {2, 48, 13, 15},
+                                    {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  const std::string x = tensorType(shapes.x), y = tensorType(shapes.y), w = tensorType(shapes.w),
+                    storedX = blockedType(shapes.x), storedY = blockedType(shapes.y);
+  KernelSource source;
+  source.operands = storedY + ", " + w + ", " + storedX;
+  source.results = storedX + ", tensor<32xf32>";
+  source.block = "^bb0(%0: " + storedY + ", %1: " + w + ", %2: " + storedX +
+                 "):\n  %dy = dl.convert_layout %0 : " + storedY + " to " + y +
+                 "\n  %x = dl.convert_layout %2 : " + storedX + " to " + x +
+                 "\n  %c = dl.convolution_backward_data %dy, %1 strides = [1, 1] padding = [1, 1, "
+                 "1, 1] dilations = [1, 1] groups = 1 : " +
+                 y + ", " + w + " to " + x + "\n  %zero = dl.constant dense<0.0> : " + x +
+                 "\n  %on = dl.compare gt %x, %zero : " + x +
+                 "\n  %dx = dl.select %on, %c, %zero : " + x +
+                 "\n  %stored = dl.convert_layout %dx : " + x + " to " + storedX +
+                 "\n  %sum = dl.reduce sum %dx axes = [0, 2, 3] : " + x +
+                 "\n  dl.yield %stored, %sum : " + source.results;
+  for (const char *generator : {"cpu-convolution", "cpu-winograd"})
+    for (unsigned number = 0, all = 1; number < all; ++number) {
+      CompiledTestKernel kernel(source, "native", generator, number);
+      ASSERT_TRUE(kernel);
+      all = kernel.candidates();
+      const std::vector<Tensor> inputs = kernel.randomInputs();
+      const std::vector<Tensor> apart = kernel.run(inputs);
+      const std::vector<Tensor> inPlace =
+          kernel.run(inputs, TaskOrder::Forward, CompiledTestKernel::InPlace{2, 0});
+      for (size_t result = 0; result < apart.size(); ++result)
+        EXPECT_EQ(inPlace[result].values, apart[result].values)
+            << kernel.selection().candidate.schedule;
+    }
+}
+
 /// The code that a processor's name chooses for a layer of ResNet-50, in all directions.
 static void checkCodeOfBf16(llvm::StringRef cpu, llvm::StringRef ending) {
   const ConvolutionShapes large = {{16, 64, 28, 28}, {64, 64, 3, 3}, {16, 64, 28, 28},
