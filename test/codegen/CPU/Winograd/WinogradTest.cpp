@@ -172,6 +172,7 @@ TEST(Winograd, FilterRounds) {
   for (unsigned direction : {0, 1})
     check(convolutionKernels(shapes)[direction], rounding);
   check(convolutionReductions(whole)[0], rounding);
+  checkKernel(convolutionKernels(shapes)[0], rounding, "cpu-fft");
   check(inElement(withBlocks(convolutionKernels(whole)[1], whole, Blocked::Both), "bf16"),
         otherElements[1].rounding + rounding);
 }
