@@ -51,7 +51,9 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
 static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
   if (s.kernel->inGroups()) // whose sums on their way cost more
     return m.l2Bytes / 4;
-  return std::max<int64_t>(1, m.l1Bytes);
+  // Pairs are multiplied twice as fast, so that sums on their way through memory weigh more.
+  const bool takesAll = s.inPlace || s.kernel->step() > 1;
+  return std::max<int64_t>(1, takesAll ? m.l1Bytes : m.l1Bytes / 2);
 }
 
 double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
@@ -339,11 +341,13 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
                         ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
   double pixels = double(s.images(p) * p.output[0] * p.output[1] * p.output[2]);
   double calls = std::max(1.0, pixels / double(bandPixels(m, s)));
-  // The taps of a block of channels stand in a line each, mostly of L2.
-  const bool waits = p.xBlock > 1 && !s.inPlace && !s.transposes();
+  // The taps of a block of channels stand in a line each, of L2 unless the block leaves half of L1.
+  const int64_t blockBytes = m.elementBytes * p.xBlock * FilterBlock(p, s).plane();
+  const bool isNear = s.inPlace || (s.copiesByBlock(p) && 2 * blockBytes <= m.l1Bytes);
+  const bool waits = s.copiesByBlock(p) && !isNear;
   const double waiting = waits ? 0.5 * double(s.boxRows * s.boxCols) : 0;
-  const double ofCall = s.inPlace ? 10 + 0.5 * double(s.boxSize() * s.vectors)
-                                  : 30 + 3 * double(s.boxSize() * s.vectors);
+  const double ofCall = isNear ? 10 + 0.5 * double(s.boxSize() * s.vectors)
+                               : 30 + 3 * double(s.boxSize() * s.vectors);
   return tiles *
          (pixels * (s.kernel->cycles(m, s.boxSize(), s.vectors) + waiting) + calls * ofCall);
 }

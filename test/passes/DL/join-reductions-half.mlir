@@ -13,7 +13,7 @@
 // CHECK: dl.return %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2
 dl.entry @moments(%x: tensor<2x32x16x16xbf16, #nchw16c>, %w: tensor<32x32x3x3xbf16>)
     -> (tensor<2x32x16x16xbf16, #nchw16c>, tensor<32xf32>, tensor<32xf32>) attributes {kind = #program.entry<infer>} {
-  %y = dl.fused(%x, %w) {candidate = #program.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x4x2 channels 32 task 16x4x2", seconds = 1.0e-04 : f64, workspace = 8192>}
+  %y = dl.fused(%x, %w) {candidate = #program.candidate<generator = "cpu-convolution", schedule = "convolution tile 1x4x2 channels 16 task 16x4x2", seconds = 1.0e-04 : f64, workspace = 8192>}
       : (tensor<2x32x16x16xbf16, #nchw16c>, tensor<32x32x3x3xbf16>) -> tensor<2x32x16x16xbf16, #nchw16c> {
   ^bb0(%0: tensor<2x32x16x16xbf16, #nchw16c>, %1: tensor<32x32x3x3xbf16>):
     %2 = dl.convert_layout %0 : tensor<2x32x16x16xbf16, #nchw16c> to tensor<2x32x16x16xbf16>
