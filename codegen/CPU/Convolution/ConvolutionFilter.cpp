@@ -330,12 +330,8 @@ std::optional<Candidate> codegen::filterCandidate(const ConvolutionProblem &stor
                                        filterCopyCycles(problem, machine, schedule),
                                    machine);
   candidate.cost = tiles + secondsOfElement * double(problem.filterElements());
-  // A block of channels has all of the time in which the one before meets all panels.
-  const auto images = double(problem.imageBytes());
-  if (plan.asksForCopies())
-    candidate.cost -= std::min(tiles, memorySeconds(images, target));
-  else if (schedule.inPlace)
-    candidate.cost -= hiddenSeconds(tiles, images, target);
+  if (plan.asksAhead())
+    candidate.cost -= hiddenSeconds(tiles, double(problem.imageBytes()), target);
   return candidate;
 }
 
