@@ -85,14 +85,16 @@ mlir::LogicalResult emitDataConvolution(const KernelSpec &spec, const Candidate 
                                         const CpuTarget &target, llvm::StringRef symbol,
                                         mlir::ModuleOp module, const ConvolutionProblem &problem);
 
+/// Whether x or dy is computed while it is read.
+bool computesOperands(const KernelSpec &spec);
+
 /// What a micro-kernel multiplies of a filter's gradient: of a single image, where it takes pairs,
 /// two, which are the rows that taps of the upper and of the lower half of dy's rows meet, padding
 /// among them. A row in the middle is in both halves, once as zeros: what stands against these
 /// counts in the sum anyway, so that no infinity spreads.
 ConvolutionProblem filterProblem(const ConvolutionProblem &problem, const MicroKernel &kernel);
-/// Whether x or dy is computed while it is read.
-bool computesOperands(const KernelSpec &spec);
-/// Backward filter; nothing in the same case. Schedules are those of such a problem.
+/// Backward filter; nothing in the same case. Schedules are those of such a problem; `isComputed`:
+/// what computesOperands says.
 std::optional<Candidate> filterCandidate(const ConvolutionProblem &problem,
                                          const FilterSchedule &schedule, const CpuTarget &target,
                                          bool isComputed);

@@ -194,6 +194,10 @@ private:
   Value gradientInPlace(const Task &task, const Band &band);
   Value copiedAt(const Task &task, const Band &band, Value block);
   Value origin(Value index, unsigned axis);
+  /// Of x, all groups together.
+  Value firstChannel(const Task &task) {
+    return e.add(e.mul(task.group, plan.inChannels), task.channel);
+  }
   void copySource(const Task &task, const Band &band);
   void copyBlock(const Task &task, const Band &band, Value number);
   void packGradient(const Task &task, const Band &band);
@@ -480,7 +484,7 @@ void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
 }
 
 FilterPhase::Operands FilterPhase::inPlace(const Task &task, const Band &band) {
-  Value x = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  Value x = firstChannel(task);
   Value source =
       image.address({band.image, e.div(x, problem.xBlock), e.rem(x, problem.xBlock),
                      e.mul(band.depth, problem.stride[0]), e.mul(band.row, problem.stride[1]),
@@ -504,16 +508,14 @@ Value FilterPhase::copiedAt(const Task &task, const Band &band, Value block) {
   auto place = [&](Value index, unsigned axis) {
     return e.maximum(origin(index, axis), e.constant(0));
   };
-  Value channel =
-      e.add(e.add(e.mul(task.group, plan.inChannels), task.channel), e.mul(block, problem.xBlock));
+  Value channel = e.add(firstChannel(task), e.mul(block, problem.xBlock));
   return image.address({band.image, e.div(channel, problem.xBlock), e.constant(0),
                         place(band.depth, 0), place(band.row, 1), place(band.col, 2)});
 }
 
 /// Block `number` of the task's channels, while all panels take its tiles: it stays in L1.
 void FilterPhase::copyBlock(const Task &task, const Band &band, Value number) {
-  Value channel =
-      e.add(e.add(e.mul(task.group, plan.inChannels), task.channel), e.mul(number, problem.xBlock));
+  Value channel = e.add(firstChannel(task), e.mul(number, problem.xBlock));
   copyBlocks(e, image,
              {band.image, e.div(channel, problem.xBlock), e.constant(0), origin(band.depth, 0),
               origin(band.row, 1), origin(band.col, 2)},
@@ -521,7 +523,7 @@ void FilterPhase::copyBlock(const Task &task, const Band &band, Value number) {
 }
 
 void FilterPhase::copySource(const Task &task, const Band &band) {
-  Value first = e.add(e.mul(task.group, plan.inChannels), task.channel);
+  Value first = firstChannel(task);
   if (problem.xBlock > 1) {
     const int64_t last = plan.inChannels - e.lanes;
     e.loop(block.planes / e.lanes, [&](Value number) {

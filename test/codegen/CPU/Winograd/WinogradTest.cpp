@@ -133,6 +133,11 @@ static bool offers(const KernelSource &source, llvm::StringRef words) {
   return found;
 }
 
+static void checkOffered(const KernelSource &source, llvm::StringRef words, double tolerance) {
+  EXPECT_TRUE(offers(source, words));
+  checkKernel(source, tolerance, "cpu-winograd");
+}
+
 /// Tiles of an image that many chunks of channels share: one block and several, rows of the last
 /// tile panel that no tile fills, channels that fill no vector; an image that is computed while it
 /// is read, sums behind, blocks of channels.
@@ -142,8 +147,7 @@ TEST(Winograd, SharedTiles) {
   const ConvolutionShapes several = {{1, 250, 30, 27}, {200, 250, 3, 3}, {1, 200, 28, 25},
                                      {1, 1},           {0, 0, 0, 0},     {1, 1}};
   auto check = [](const KernelSource &source, double tolerance) {
-    EXPECT_TRUE(offers(source, "shared tiles"));
-    checkKernel(source, tolerance, "cpu-winograd");
+    checkOffered(source, "shared tiles", tolerance);
   };
   for (const ConvolutionShapes &shapes : {one, several})
     for (unsigned direction : {0, 1})
@@ -166,8 +170,7 @@ TEST(Winograd, FilterRounds) {
   const ConvolutionShapes whole = {{2, 512, 4, 4}, {528, 512, 3, 3}, {2, 528, 4, 4},
                                    {1, 1},         {1, 1, 1, 1},     {1, 1}};
   auto check = [](const KernelSource &source, double tolerance) {
-    EXPECT_TRUE(offers(source, "in rounds"));
-    checkKernel(source, tolerance, "cpu-winograd");
+    checkOffered(source, "in rounds", tolerance);
   };
   for (unsigned direction : {0, 1})
     check(convolutionKernels(shapes)[direction], rounding);
