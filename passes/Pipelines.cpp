@@ -32,6 +32,7 @@ ArrayRef<StringRef> dlc::improvingPasses() {
                                         "dl-join-reductions",
                                         "dl-join-prologues",
                                         "dl-join-updates",
+                                        "dl-pack-indices",
                                         "dl-schedule",
                                         "dl-bucket-gradients",
                                         "exec-prepare-operands",
@@ -147,6 +148,9 @@ void dlc::addRegionPasses(OpPassManager &manager, const DLPipelineOptions &optio
   // have images computed again by kernels of their own, and before the order, in which an update
   // stands behind what reads the variables as they were.
   join(manager, options, BehindChoice);
+
+  // On layouts, which say what a vector of an index is; before all that asks for its bytes.
+  improve(manager, options, dl::createPackIndices());
 
   // On regions, since these are what is executed and what memory is allocated for. Last: everything
   // behind it takes the order of the block as the order of execution.

@@ -268,8 +268,10 @@ static Value splat(OpBuilder &b, Location loc, Value scalar, int64_t width) {
 }
 
 Type codegen::computedType(Type element) {
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return IntegerType::get(element.getContext(), integer.getWidth());
+  if (auto integer = dyn_cast<IntegerType>(element)) {
+    const unsigned width = integer.getWidth();
+    return IntegerType::get(element.getContext(), width == 1 ? 1 : std::max(width, 8u));
+  }
   return element;
 }
 

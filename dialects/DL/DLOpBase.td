@@ -15,7 +15,11 @@ include "mlir/IR/RegionKindInterface.td"
 def DL_Float : AnyTypeOf<[F32, F64, BF16, F16]>;
 def DL_Int : AnyTypeOf<[I32, I64, UI8]>;
 def DL_Element : AnyTypeOf<[F32, F64, BF16, F16, I32, I64, UI8, I1]>;
+/// Number of an element in a window, in row-major order; what is less than a byte is packed.
+def DL_WindowIndex : AnyTypeOf<[UI8, UI<4>, UI<2>]>;
+def DL_WindowIndexTensor : StaticShapeTensorOf<[DL_WindowIndex]>;
 def DL_Tensor : StaticShapeTensorOf<[DL_Element]>;
+def DL_StoredTensor : StaticShapeTensorOf<[DL_Element, DL_WindowIndex]>;
 def DL_FloatTensor : StaticShapeTensorOf<[DL_Float]>;
 def DL_NumberTensor : StaticShapeTensorOf<[F32, F64, BF16, F16, I32, I64, UI8]>;
 def DL_IntTensor : StaticShapeTensorOf<[I32, I64]>;

@@ -42,8 +42,15 @@ bool keepsLeadingAxis(LayoutAttr layout) {
 
 int64_t elementBytes(Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
 
+int64_t elementsOfByte(Type element) {
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  return bits == 1 || bits > 8 ? 1 : 8 / bits;
+}
+
 int64_t storageBytes(RankedTensorType type) {
-  return PhysicalLayout::get(type).elements * elementBytes(type.getElementType());
+  Type element = type.getElementType();
+  return llvm::divideCeil(PhysicalLayout::get(type).elements, elementsOfByte(element)) *
+         elementBytes(element);
 }
 
 } // namespace dlc::program

@@ -30,6 +30,9 @@ struct PhysicalLayout {
 bool keepsLeadingAxis(LayoutAttr layout);
 /// Bytes of one stored element: bool is one byte.
 int64_t elementBytes(mlir::Type element);
+/// Elements that a byte holds: several of numbers with less than eight bits, the first in the
+/// lowest bits.
+int64_t elementsOfByte(mlir::Type element);
 /// Bytes of a tensor in memory, padding of its layout included.
 int64_t storageBytes(mlir::RankedTensorType type);
 

@@ -188,6 +188,15 @@ def Fuse : Pass<"dl-fuse", "::dlc::dl::EntryOp"> {
 // Between these stand dl-choose, and dl-join in front of it and behind it. They ask a target's
 // generators: a source of candidates is no option of a pass, so they are declared in Passes.h.
 
+def PackIndices : Pass<"dl-pack-indices", "::dlc::dl::EntryOp"> {
+  let summary = "stores the index of a max_pool in 2 or 4 bits";
+  let description = [{
+    An index numbers the elements of a window: those of 2 x 2 fit 2 bits, of 3 x 3 four. It is
+    stored so where it lies in blocks of channels, with all that its kernel makes and reads of its
+    rank: there a vector is whole bytes.
+  }];
+}
+
 def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   let summary = "fixes the order of execution: from here on it is the order of the block";
   let description = [{

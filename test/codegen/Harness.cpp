@@ -135,26 +135,39 @@ static int64_t storageOffset(RankedTensorType type, ArrayRef<int64_t> index) {
   return offset;
 }
 
+/// Calls visit(number, byte, bit) for each element.
 template <typename Visit> static void forEachElement(RankedTensorType type, Visit visit) {
   interpreter::Shape shape(type.getShape().begin(), type.getShape().end());
-  int64_t number = 0, bytes = program::elementBytes(type.getElementType());
+  Type element = type.getElementType();
+  const unsigned width = element.getIntOrFloatBitWidth();
+  const int64_t bits = width == 1 ? 8 : width;
+  int64_t number = 0;
   const bool rowMajor = !type.getEncoding();
   interpreter::forEachIndex(shape, [&](const interpreter::Index &index) {
-    visit(number, (rowMajor ? number : storageOffset(type, index)) * bytes);
-    ++number;
+    const int64_t place = (rowMajor ? number : storageOffset(type, index)) * bits;
+    visit(number++, place / 8, unsigned(place % 8));
   });
 }
 
 static void writeTensor(char *buffer, const Tensor &tensor, RankedTensorType type) {
-  forEachElement(type, [&](int64_t number, int64_t place) {
-    storeElement(buffer + place, tensor.values[number], type.getElementType());
+  Type element = type.getElementType();
+  forEachElement(type, [&](int64_t number, int64_t byte, unsigned bit) {
+    if (program::elementsOfByte(element) == 1)
+      return storeElement(buffer + byte, tensor.values[number], element);
+    const unsigned mask = (1u << element.getIntOrFloatBitWidth()) - 1;
+    buffer[byte] =
+        char((uint8_t(buffer[byte]) & ~(mask << bit)) | unsigned(tensor.values[number]) << bit);
   });
 }
 
 static Tensor readTensor(const char *buffer, RankedTensorType type) {
+  Type element = type.getElementType();
   Tensor result = Tensor::filled(interpreter::shapeOf(type), 0);
-  forEachElement(type, [&](int64_t number, int64_t place) {
-    result.values[number] = loadElement(buffer + place, type.getElementType());
+  forEachElement(type, [&](int64_t number, int64_t byte, unsigned bit) {
+    result.values[number] =
+        program::elementsOfByte(element) == 1
+            ? loadElement(buffer + byte, element)
+            : double(uint8_t(buffer[byte]) >> bit & ((1u << element.getIntOrFloatBitWidth()) - 1));
   });
   return result;
 }
@@ -503,10 +516,11 @@ std::vector<Tensor> CompiledTestKernel::randomInputs(uint64_t seed) const {
     Tensor tensor = Tensor::filled(interpreter::shapeOf(type), 0);
     Type element = type.getElementType();
     for (double &value : tensor.values)
-      value = isa<FloatType>(element) ? std::uniform_real_distribution<double>(-1, 1)(random)
-                                      : double(random() % (element.isInteger(1)   ? 2
-                                                           : element.isInteger(8) ? 256
-                                                                                  : 9));
+      value = isa<FloatType>(element)
+                  ? std::uniform_real_distribution<double>(-1, 1)(random)
+                  : double(random() % (element.getIntOrFloatBitWidth() <= 8
+                                           ? 1u << element.getIntOrFloatBitWidth()
+                                           : 9));
     inputs.push_back(std::move(tensor));
   }
   return inputs;

@@ -14,7 +14,7 @@
 // Where products are cuBLASLt's, the gradients of the two linear layers' biases are results of products.
 // LIBRARY-COUNT-20: dl.fused
 // LIBRARY-NOT: dl.fused
-// UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, dl-fold-batch-norm, cse, dl-sparsify-updates, dl-narrow-variables, dl-derive-variables, dl-divide-concats, dl-fuse, dl-choose, dl-join, dl-join-product-gradients, dl-join-reductions, dl-join-prologues, dl-join-updates, dl-schedule
+// UNKNOWN: 'dl-fues' is not an improving pass: expected one of dl-simplify, dl-fold-batch-norm, cse, dl-sparsify-updates, dl-narrow-variables, dl-derive-variables, dl-divide-concats, dl-fuse, dl-choose, dl-join, dl-join-product-gradients, dl-join-reductions, dl-join-prologues, dl-join-updates, dl-pack-indices, dl-schedule
 
 #sgd = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64, weight_decay = 0.0005 : f64}>
 dl.variable @conv1.weight : tensor<20x1x5x5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)

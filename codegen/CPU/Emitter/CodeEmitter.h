@@ -93,6 +93,8 @@ public:
   /// Element(s) of a tensor at a point, as stored; null if the layout scatters the lanes.
   mlir::Value load(mlir::Value base, mlir::RankedTensorType type, const Point &point);
   void store(mlir::Value value, mlir::Value base, mlir::RankedTensorType type, const Point &point);
+  /// One element, at its number in the order of memory.
+  void store(mlir::Value value, mlir::Value base, mlir::RankedTensorType type, mlir::Value offset);
 
 private:
   mlir::Value behindResults(unsigned number) const {

@@ -152,22 +152,119 @@ static FailureOr<Place> placeOf(CodeEmitter &e, RankedTensorType type, const Poi
   return place;
 }
 
+namespace {
+/// Numbers of `bits` bits, several in a byte, as bytes.
+class PackedBytes {
+public:
+  PackedBytes(CodeEmitter &e, Value base, Type element)
+      : e(e), base(base), bits(element.getIntOrFloatBitWidth()), byte(e.b.getI8Type()),
+        perByte(program::elementsOfByte(element)) {}
+
+  int64_t ofByte() const { return perByte; }
+  /// Whether the lanes of a point are whole bytes, where its offset is one of a byte.
+  bool areWhole(const Point &point, int64_t step) const {
+    return point.width % perByte == 0 && step == 1 && !point.mask;
+  }
+  Value load(Value offset);
+  Value loadWhole(Value offset, int64_t width);
+  void store(Value value, Value offset);
+  void storeWhole(Value vector, Value offset);
+
+private:
+  /// As many bytes as there are lanes, each in the lowest bits of perByte bytes.
+  VectorType wideType(int64_t width) {
+    return VectorType::get({width / perByte}, e.b.getIntegerType(8 * perByte));
+  }
+  Value shiftOf(Value offset) {
+    return arith::TruncIOp::create(e.b, e.loc, byte, e.mul(e.rem(offset, perByte), bits));
+  }
+  /// x, and x once more for each other element of a byte, each `distance` bits further.
+  template <typename Shift> Value spread(Value x, int64_t distance);
+
+  CodeEmitter &e;
+  Value base;
+  int64_t bits;
+  Type byte;
+  int64_t perByte;
+};
+} // namespace
+
+template <typename Shift> Value PackedBytes::spread(Value x, int64_t distance) {
+  Value all = x;
+  for (int64_t i = 1; i < perByte; ++i)
+    all = arith::OrIOp::create(e.b, e.loc, all,
+                               Shift::create(e.b, e.loc, x, e.number(i * distance, x.getType())));
+  return all;
+}
+
+Value PackedBytes::load(Value offset) {
+  Value packed = e.load(base, e.div(offset, perByte), byte);
+  Value shifted = arith::ShRUIOp::create(e.b, e.loc, packed, shiftOf(offset));
+  return arith::AndIOp::create(e.b, e.loc, shifted, e.number((1 << bits) - 1, byte));
+}
+
+Value PackedBytes::loadWhole(Value offset, int64_t width) {
+  VectorType wide = wideType(width);
+  Value packed = e.loadVector(base, e.div(offset, perByte), byte, width / perByte);
+  Value bytes = spread<arith::ShLIOp>(arith::ExtUIOp::create(e.b, e.loc, wide, packed), 8 - bits);
+  auto type = VectorType::get({width}, byte);
+  return arith::AndIOp::create(e.b, e.loc, LLVM::BitcastOp::create(e.b, e.loc, type, bytes),
+                               e.number((1 << bits) - 1, type));
+}
+
+/// Its neighbours in the byte may be another task's.
+void PackedBytes::store(Value value, Value offset) {
+  Value place = e.at(base, e.div(offset, perByte), byte), shift = shiftOf(offset);
+  auto shifted = [&](Value x) -> Value { return arith::ShLIOp::create(e.b, e.loc, x, shift); };
+  auto change = [&](LLVM::AtomicBinOp how, Value x) {
+    LLVM::AtomicRMWOp::create(e.b, e.loc, how, place, x, LLVM::AtomicOrdering::monotonic);
+  };
+  Value others = arith::XOrIOp::create(e.b, e.loc, shifted(e.number((1 << bits) - 1, byte)),
+                                       e.number(-1, byte));
+  change(LLVM::AtomicBinOp::_and, others);
+  change(LLVM::AtomicBinOp::_or, shifted(value));
+}
+
+void PackedBytes::storeWhole(Value vector, Value offset) {
+  VectorType wide = wideType(cast<VectorType>(vector.getType()).getDimSize(0));
+  Value bytes = LLVM::BitcastOp::create(e.b, e.loc, wide, vector);
+  Value packed = spread<arith::ShRUIOp>(bytes, 8 - bits);
+  e.storeVector(arith::TruncIOp::create(e.b, e.loc, wide.clone(byte), packed), base,
+                e.div(offset, perByte));
+}
+
 Value KernelFunction::load(Value base, RankedTensorType type, const Point &point) {
   FailureOr<Place> place = placeOf(e, type, point);
   if (failed(place))
     return {};
+  if (PackedBytes packed(e, base, type.getElementType()); packed.ofByte() > 1) {
+    if (point.width == 1)
+      return packed.load(place->offset);
+    return packed.areWhole(point, place->step) ? packed.loadWhole(place->offset, point.width)
+                                               : Value();
+  }
   Type element = storedType(type.getElementType());
   if (point.width == 1)
     return e.load(base, place->offset, element);
   return e.loadVector(base, place->offset, element, point.width, place->step, point.mask);
 }
 
+void KernelFunction::store(Value value, Value base, RankedTensorType type, Value offset) {
+  if (PackedBytes packed(e, base, type.getElementType()); packed.ofByte() > 1)
+    packed.store(value, offset);
+  else
+    e.store(value, base, offset);
+}
+
 void KernelFunction::store(Value value, Value base, RankedTensorType type, const Point &point) {
   FailureOr<Place> place = placeOf(e, type, point);
   if (succeeded(place) && point.width == 1)
-    return e.store(value, base, place->offset);
-  if (succeeded(place))
+    return store(value, base, type, place->offset);
+  PackedBytes packed(e, base, type.getElementType());
+  if (succeeded(place) && packed.ofByte() == 1)
     return e.storeVector(value, base, place->offset, place->step, point.mask);
+  if (succeeded(place) && packed.areWhole(point, place->step))
+    return packed.storeWhole(value, place->offset);
   for (int64_t lane = 0; lane < point.width; ++lane) {
     Value exists = point.mask ? vector::ExtractOp::create(builder, e.loc, point.mask, lane)
                               : e.number(1, builder.getI1Type());

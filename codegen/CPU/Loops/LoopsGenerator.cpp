@@ -42,7 +42,7 @@ static LogicalResult storeElement(KernelFunction &kernel, unsigned number, Value
   Value value = plainElement({kernel.spec, kernel.e, body}, number, linear);
   if (!value)
     return failure();
-  kernel.e.store(value, kernel.result(number), linear);
+  kernel.store(value, kernel.result(number), kernel.spec.resultTypes()[number], linear);
   return success();
 }
 

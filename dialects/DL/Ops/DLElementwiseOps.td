@@ -265,8 +265,8 @@ def DL_ConvertLayoutOp
     tensor<2x3x4x5xf32>` At the borders of a dl.fused it says how operands and results are stored;
     between them values have no layout. Not differentiable: layouts come after differentiation.
   }];
-  let arguments = (ins DL_Tensor:$x);
-  let results = (outs DL_Tensor:$y);
+  let arguments = (ins DL_StoredTensor:$x);
+  let results = (outs DL_StoredTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
 }

@@ -27,10 +27,10 @@ def DL_FusedOp
     would come next, with what that takes around it. Not differentiable: fusion comes after
     differentiation.
   }];
-  let arguments = (ins Variadic<DL_Tensor>:$operands,
+  let arguments = (ins Variadic<DL_StoredTensor>:$operands,
       OptionalAttr<Program_CandidateAttr>:$candidate,
       OptionalAttr<Program_CandidateAttr>:$second_best);
-  let results = (outs Variadic<DL_Tensor>:$results);
+  let results = (outs Variadic<DL_StoredTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $operands `)` attr-dict `:` functional-type($operands, $results) $body";
   let hasVerifier = 1;
@@ -41,7 +41,7 @@ def DL_YieldOp : DL_Op<"yield", [Pure, Terminator]> {
   let description =
       "`dl.yield %5 : tensor<64x20x24x24xf32>`. The op around it states what is yielded. Not "
       "differentiable.";
-  let arguments = (ins Variadic<DL_Tensor>:$values);
+  let arguments = (ins Variadic<DL_StoredTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange{});">];
 }

@@ -68,13 +68,15 @@ template <typename Op> static LogicalResult verifyWindow(Op op, Value x, Value y
   return success();
 }
 
-/// (C3) and (C5): an index for every output, in a byte.
+/// (C3) and (C5): an index for every output, with room for each element of the window.
 template <typename Op> static LogicalResult verifyIndex(Op op, Value index, Value y) {
   if (!index)
     return success();
-  if (op.getGeometry().kernelSize() > mostIndexed)
+  const unsigned bits = getElementTypeOrSelf(index).getIntOrFloatBitWidth();
+  if (op.getGeometry().kernelSize() > int64_t(1) << bits)
     return op.emitOpError("(C3) the index of a window of ")
-           << op.getGeometry().kernelSize() << " elements does not fit a byte";
+           << op.getGeometry().kernelSize() << " elements does not fit "
+           << (bits == 8 ? std::string("a byte") : std::to_string(bits) + " bits");
   if (tensorType(index).getShape() != tensorType(y).getShape())
     return op.emitOpError("(C5) expects the index to have the shape of ")
            << y.getType() << ", found " << index.getType();

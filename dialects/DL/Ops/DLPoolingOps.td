@@ -33,14 +33,14 @@ def DL_MaxPoolOp : DL_Window<"max_pool"> {
     floor or ceil of (size + padding - window) / stride + 1; with ceil the last window starts
     inside.
     (C1) rank 3 to 5; batch, channels and element type equal for x and y. (C2) kernel, strides,
-    dilations in [1, 2^31), one an axis; low and high padding in [0, kernel extent). (C3) at most
-    256 elements in the window if the index is asked for. (C4) the spatial size is one of the two
+    dilations in [1, 2^31), one an axis; low and high padding in [0, kernel extent). (C3) the index's
+    type, ui8, ui4 or ui2, has a number for each element in the window. (C4) the spatial size is one of the two
     above. (C5) the index has y's shape. Gradient: dl.max_pool_backward with the index; the op is
     replaced by one with an index if it has none.
   }];
   let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
-  let results = (outs DL_FloatTensor:$y, Optional<StaticShapeTensorOf<[UI8]>>:$index);
+  let results = (outs DL_FloatTensor:$y, Optional<DL_WindowIndexTensor>:$index);
   let assemblyFormat = [{
     $x `kernel` `=` $kernel `strides` `=` $strides `padding` `=` $padding `dilations` `=` $dilations
     attr-dict
@@ -58,7 +58,7 @@ def DL_MaxPoolBackwardOp : DL_Window<"max_pool_backward", ["takesPrologue"]> {
     dilations = [1, 1] : tensor<2x5x7x6xf32>, tensor<2x5x7x6xui8> to tensor<2x5x14x13xf32>`
     Constraints as dl.max_pool's. Gradient in dy: dl.max_pool_gather.
   }];
-  let arguments = (ins DL_FloatTensor:$dy, StaticShapeTensorOf<[UI8]>:$index,
+  let arguments = (ins DL_FloatTensor:$dy, DL_WindowIndexTensor:$index,
       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilations);
   let results = (outs DL_FloatTensor:$dx);
@@ -77,7 +77,7 @@ def DL_MaxPoolGatherOp : DL_Window<"max_pool_gather"> {
     dilations = [1, 1] : tensor<2x5x14x13xf32>, tensor<2x5x7x6xui8> to tensor<2x5x7x6xf32>`
     Constraints as dl.max_pool's. Gradient in x: dl.max_pool_backward.
   }];
-  let arguments = (ins DL_FloatTensor:$x, StaticShapeTensorOf<[UI8]>:$index,
+  let arguments = (ins DL_FloatTensor:$x, DL_WindowIndexTensor:$index,
       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilations);
   let results = (outs DL_FloatTensor:$y);

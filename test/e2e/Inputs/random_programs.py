@@ -16,7 +16,7 @@ import sys
 
 GRADIENTS = ["--weight-gradients", "--input-gradients"]
 PASSES = ("dl-simplify", "dl-fold-batch-norm", "cse", "dl-sparsify-updates", "dl-narrow-variables", "dl-derive-variables", "dl-divide-concats", "dl-fuse", "dl-choose", "dl-join",
-          "dl-join-product-gradients", "dl-join-reductions", "dl-join-prologues", "dl-join-updates", "dl-schedule", "dl-bucket-gradients", "exec-prepare-operands", "exec-plan-memory")
+          "dl-join-product-gradients", "dl-join-reductions", "dl-join-prologues", "dl-join-updates", "dl-pack-indices", "dl-schedule", "dl-bucket-gradients", "exec-prepare-operands", "exec-plan-memory")
 # Where a gradient is 0 but for roundings, what divides by its size would make a step of them: not where it is far below epsilon.
 OPTIMIZERS = ("sgd(learning_rate=0.01, momentum=0.9)", "sgd(learning_rate=0.01)", "sgd(learning_rate=0.01, weight_decay=0.01)",
               "adagrad(learning_rate=0.01, initial=0.1)", "adam(epsilon=0.1)", "adam(epsilon=0.1, amsgrad=true)", "adamw(epsilon=0.1)",

@@ -53,6 +53,31 @@ static KernelSource winnersGradient(const Pool &p) {
               p.typeX() + "\n dl.yield %x : " + p.typeX()};
 }
 
+/// The same with an index of less than a byte.
+static KernelSource inIndex(KernelSource source, const std::string &element) {
+  for (std::string *text : {&source.operands, &source.results, &source.block})
+    for (size_t at = 0; (at = text->find("xui8", at)) != std::string::npos; ++at)
+      text->replace(at + 1, 3, element);
+  return source;
+}
+
+/// Pools whose rows are whole vectors, in blocks of channels, and others, and types of the index
+/// that have room for their windows.
+struct PackedPool {
+  Pool pool;
+  std::vector<const char *> indices;
+};
+static const PackedPool packedPools[] = {
+    {{"2x2x8x6x16", "2x2x4x3x16", "2, 2, 1", "2, 2, 1", "0, 0, 0, 0, 0, 0", "1, 1, 1"},
+     {"ui2", "ui4"}},
+    {{"1x3x9x7x8", "1x3x4x3x8", "2, 2, 1", "2, 2, 1", "0, 0, 0, 0, 0, 0", "1, 1, 1"}, {"ui2"}},
+    {{"2x2x7x9x16", "2x2x4x5x16", "3, 3, 1", "2, 2, 1", "1, 1, 1, 1, 0, 0", "1, 1, 1"}, {"ui4"}},
+    {{"1x2x6x5x16", "1x2x6x5x16", "3, 3, 1", "1, 1, 1", "1, 1, 1, 1, 0, 0", "1, 1, 1"}, {"ui4"}},
+    {{"1x2x4x8x4", "1x2x2x4x4", "2, 2, 1", "2, 2, 1", "0, 0, 0, 0, 0, 0", "1, 1, 1"}, {"ui2"}},
+    {{"2x5x14x13", "2x5x7x6", "2, 2", "2, 2", "0, 0, 0, 0", "1, 1"}, {"ui2", "ui4"}},
+    {{"1x4x13x15", "1x4x7x8", "3, 3", "2, 2", "1, 1, 0, 1", "1, 1"}, {"ui4"}},
+};
+
 static KernelSource average(const Pool &p, const std::string &padding) {
   return {p.typeX(), p.typeY(),
           "^bb0(%x: " + p.typeX() + "):\n %y = dl.average_pool %x" + p.attributes() + padding +
@@ -79,16 +104,22 @@ TEST(Window, Forward) {
   }
 }
 
-/// The gradient of max_pool, with indices that a forward pass made.
+/// A kernel that reads indices, those that a forward pass made.
+static void checkOnWinners(const KernelSource &forwardSource, const KernelSource &source,
+                           double rounding, const char *target, const char *generator) {
+  CompiledTestKernel forward(forwardSource, target, generator);
+  CompiledTestKernel reader(source, target, generator);
+  ASSERT_TRUE(forward && reader);
+  std::vector<Tensor> y = forward.run(forward.randomInputs());
+  std::vector<Tensor> inputs = {reader.randomInputs(5)[0], y[1]};
+  EXPECT_LE(relativeError(reader.run(inputs)[0], reader.oracle(inputs)[0]), rounding)
+      << source.moduleText();
+}
+
 static void checkWinnersGradient(const Pool &p, const std::string &element, double rounding,
                                  const char *target, const char *generator) {
-  CompiledTestKernel forward(inElement(winners(p), element), target, generator);
-  CompiledTestKernel backward(inElement(winnersGradient(p), element), target, generator);
-  ASSERT_TRUE(forward && backward);
-  std::vector<Tensor> y = forward.run(forward.randomInputs());
-  std::vector<Tensor> inputs = {backward.randomInputs(5)[0], y[1]};
-  EXPECT_LE(relativeError(backward.run(inputs)[0], backward.oracle(inputs)[0]), rounding)
-      << p.x << " " << p.attributes() << " " << element;
+  checkOnWinners(inElement(winners(p), element), inElement(winnersGradient(p), element), rounding,
+                 target, generator);
 }
 
 TEST(Window, Backward) {
@@ -98,6 +129,36 @@ TEST(Window, Backward) {
     for (const char *padding : paddings)
       checkKernel(averageGradient(p, padding), rounding, "cpu-window");
   }
+}
+
+static KernelSource gather(const Pool &p) {
+  const std::string operands = p.typeX() + ", " + p.typeIndex();
+  return {operands, p.typeY(),
+          "^bb0(%x: " + p.typeX() + ", %i: " + p.typeIndex() +
+              "):\n %y = dl.max_pool_gather %x, %i" + p.attributes() + " : " + operands + " to " +
+              p.typeY() + "\n dl.yield %y : " + p.typeY()};
+}
+
+/// Indices of 2 and of 4 bits: whole bytes at a time, and where a byte belongs to several rows.
+TEST(Window, PackedIndices) {
+  for (const PackedPool &packed : packedPools)
+    for (const char *index : packed.indices)
+      for (const char *element : {"f32", "bf16"}) {
+        SCOPED_TRACE(packed.pool.x + " " + index + " " + element);
+        auto packedSource = [&](KernelSource source) {
+          return inElement(inIndex(std::move(source), index), element);
+        };
+        const double error = std::string(element) == "f32" ? rounding : otherElements[1].rounding;
+        for (const char *generator : {"cpu-window", "cpu-loops"}) {
+          checkKernel(packedSource(winners(packed.pool)), 0, generator);
+          for (const char *target : {"native", "avx2"}) {
+            const KernelSource made = packedSource(winners(packed.pool));
+            checkOnWinners(made, packedSource(winnersGradient(packed.pool)), error, target,
+                           generator);
+            checkOnWinners(made, packedSource(gather(packed.pool)), 0, target, generator);
+          }
+        }
+      }
 }
 
 /// Other types: the largest is what it is, sums and shares are of f32, or f64, and rounded once.

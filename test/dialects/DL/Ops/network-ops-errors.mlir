@@ -125,6 +125,15 @@ dl.entry @pool_c3(%x: tensor<2x3x17x17xf32>) attributes {kind = #program.entry<i
 
 // -----
 
+dl.entry @pool_c3_bits(%x: tensor<2x3x6x6xf32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.max_pool' op (C3) the index of a window of 9 elements does not fit 2 bits}}
+  %0, %1 = dl.max_pool %x kernel = [3, 3] strides = [3, 3] padding = [0, 0, 0, 0] dilations = [1, 1]
+      : tensor<2x3x6x6xf32> -> tensor<2x3x2x2xf32>, tensor<2x3x2x2xui2>
+  dl.return
+}
+
+// -----
+
 dl.entry @pool_c4(%x: tensor<2x3x6xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.max_pool' op (C4) on spatial axis 0 a window of extent 2 and stride 2 over 6 elements padded by 0, 0 cannot give 4}}
   %0 = dl.max_pool %x kernel = [2] strides = [2] padding = [0, 0] dilations = [1] : tensor<2x3x6xf32> -> tensor<2x3x4xf32>
