@@ -200,9 +200,10 @@ def PackIndices : Pass<"dl-pack-indices", "::dlc::dl::EntryOp"> {
 def Schedule : Pass<"dl-schedule", "::dlc::dl::EntryOp"> {
   let summary = "fixes the order of execution: from here on it is the order of the block";
   let description = [{
-    Reads first, assigns last. Between them: weight gradients as soon as they can be computed,
-    otherwise the op that adds least to the live bytes; equal ones in the order in which they stood.
-    Drops dead ops.
+    Reads first, assigns last. Between them: weight gradients as soon as they can be computed, with
+    what is converted for them, otherwise the op that adds least to the live bytes; equal ones in
+    the order in which they stood. What no op reads soon then moves down to the first that does,
+    where that saves bytes. Drops dead ops.
   }];
 }
 

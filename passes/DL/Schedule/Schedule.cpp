@@ -5,12 +5,17 @@
 // and the gradient of the layer's output dies early; then the op that adds least to the live bytes.
 // Updates wait for all else that is ready: what reads the old values then lets them be overwritten.
 // Those that a gradient's region holds run as weight gradients do, but behind what reads these.
-// Ties fall to the order in which the ops stood, so that the result depends on nothing but the
-// input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is nearly a
-// chain.
+// Then an op that adds bytes goes down to its first reader, unless buffers that die in it would
+// live longer for as many: what is converted for the backward pass does not lie there from the
+// forward on. Ties fall to the order in which the ops stood, so that the result depends on nothing
+// but the input. Greedy: an optimal order for memory is NP-hard, and the graph of a network is
+// nearly a chain.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLFusedOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
@@ -39,6 +44,8 @@ public:
 
   /// Ops that compute, in the order in which to run them.
   SmallVector<Operation *> run();
+  /// Of ops that stand in that order: moves one down to its first reader where that saves bytes.
+  void sink(Operation *op) const;
 
 private:
   /// Smaller is sooner; compared from left to right.
@@ -79,6 +86,22 @@ static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
   return buffers;
 }
 
+static int64_t resultBytes(Operation *op) {
+  int64_t bytes = 0;
+  for (Value result : op->getResults())
+    bytes += bytesOf(result);
+  return bytes;
+}
+
+/// Whether a region puts the elements of a tensor into another order and does nothing else.
+static bool isConversion(Operation *op) {
+  auto fused = dyn_cast<FusedOp>(op);
+  return fused && fused->getNumOperands() == 1 && fused->getNumResults() == 1 &&
+         llvm::all_of(fused.getBody().front(), [](Operation &inner) {
+           return isa<ConvertLayoutOp, TransposeOp, ReshapeOp, YieldOp>(inner);
+         });
+}
+
 Scheduler::Scheduler(EntryOp entry) {
   for (Operation &op : entry.getBlock()) {
     if (!isView(&op))
@@ -105,8 +128,10 @@ Scheduler::Scheduler(EntryOp entry) {
             addReaders(old, index);
     }
   auto addGradient = [&](Value value) {
-    Operation *producer = bufferOf(value).getDefiningOp();
-    if (producer && !producer->hasTrait<StandsFirst>() && !isa<MultiTensorOp>(producer))
+    Value buffer = bufferOf(value);
+    Operation *producer = buffer.getDefiningOp();
+    if (producer && !producer->hasTrait<StandsFirst>() && !isa<MultiTensorOp>(producer) &&
+        2 * bytesOf(buffer) >= resultBytes(producer))
       weightGradients.insert(producer);
   };
   // What an update reads is a variable or computed for it.
@@ -119,11 +144,12 @@ Scheduler::Scheduler(EntryOp entry) {
       addGradient(output);
   for (auto reduced : entry.getBlock().getOps<AllReduceOp>())
     llvm::for_each(reduced.getXs(), addGradient);
-  // So is what is only added to one.
+  // So is what is only added to one, or converted for one.
   for (Operation *op : llvm::reverse(ops))
     if (!op->use_empty() && !isView(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
           return weightGradients.contains(user) &&
-                 llvm::is_contained(user->getResultTypes(), op->getResult(0).getType());
+                 (isConversion(op) ||
+                  llvm::is_contained(user->getResultTypes(), op->getResult(0).getType()));
         }))
       weightGradients.insert(op);
 }
@@ -144,10 +170,7 @@ void Scheduler::addReaders(Value old, size_t update) {
 
 /// Bytes of the results minus those of the buffers that die here.
 int64_t Scheduler::addedBytes(Operation *op) const {
-  int64_t added = 0;
-  if (!op->hasAttr(updateAttr)) // whose results lie in variables
-    for (Value result : op->getResults())
-      added += bytesOf(result);
+  int64_t added = op->hasAttr(updateAttr) ? 0 : resultBytes(op); // an update's lie in variables
   for (Value buffer : buffersOf(op))
     if (usesLeft.lookup(buffer) == 1)
       added -= bytesOf(buffer);
@@ -216,6 +239,37 @@ SmallVector<Operation *> Scheduler::run() {
   return order;
 }
 
+/// The ops that read a buffer, also by its views.
+static void addReaders(Value buffer, SmallVectorImpl<Operation *> &readers) {
+  for (Operation *user : buffer.getUsers())
+    if (isView(user))
+      addReaders(user->getResult(0), readers);
+    else
+      readers.push_back(user);
+}
+
+void Scheduler::sink(Operation *op) const {
+  if (isUpdate(op) || op->use_empty() || (weightGradients.contains(op) && !isConversion(op)))
+    return;
+  SmallVector<Operation *> behind = llvm::to_vector(op->getUsers());
+  if (auto updates = updatesBehind.find(op); updates != updatesBehind.end())
+    for (size_t update : updates->second)
+      behind.push_back(ops[update]);
+  auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
+  Operation *first = *llvm::min_element(behind, isBefore);
+  if (first->hasTrait<StandsLast>() || op->getNextNode() == first)
+    return;
+  int64_t saved = isView(op) ? 0 : resultBytes(op);
+  for (Value buffer : buffersOf(op)) {
+    SmallVector<Operation *> readers;
+    ::addReaders(buffer, readers);
+    if (llvm::all_of(readers, [&](Operation *reader) { return isBefore(reader, first); }))
+      saved -= bytesOf(buffer);
+  }
+  if (saved > 0 || isView(op))
+    op->moveBefore(first);
+}
+
 namespace {
 struct Schedule : dlc::dl::impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
@@ -228,10 +282,14 @@ struct Schedule : dlc::dl::impl::ScheduleBase<Schedule> {
       if (isa<AssignOp>(op))
         last.push_back(&op);
     }
-    llvm::append_range(order, Scheduler(entry).run());
+    Scheduler scheduler(entry);
+    const SmallVector<Operation *> computing = scheduler.run();
+    llvm::append_range(order, computing);
     llvm::append_range(order, last);
     for (Operation *op : order)
       op->moveBefore(entry.getReturn());
+    for (Operation *op : llvm::reverse(computing))
+      scheduler.sink(op);
   }
 };
 } // namespace

@@ -133,3 +133,63 @@ dl.entry @parts(%x: tensor<2x8x8xf32>) -> (tensor<8x8xf32> {dl.kind = #program.v
   %dw = dl.add %part, %rest : tensor<8x8xf32>
   dl.return %dw : tensor<8x8xf32>
 }
+
+// What is converted for later waits for it: here it would lie beside three others.
+// CHECK-LABEL: dl.entry @converted_late
+// CHECK-NEXT: %[[A:.*]] = dl.exp
+// CHECK-NEXT: %[[B:.*]] = dl.tanh %[[A]]
+// CHECK-NEXT: %[[C:.*]] = dl.log %[[B]]
+// CHECK-NEXT: %[[T:.*]] = dl.transpose %[[A]]
+// CHECK-NEXT: dl.matmul %[[T]], %[[C]]
+dl.entry @converted_late(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>) attributes {kind = #program.entry<infer>} {
+  %a = dl.exp %x : tensor<8x8xf32>
+  %t = dl.transpose %a order = [1, 0] : tensor<8x8xf32>
+  %b = dl.tanh %a : tensor<8x8xf32>
+  %c = dl.log %b : tensor<8x8xf32>
+  %m = dl.matmul %t, %c : tensor<8x8xf32>, tensor<8x8xf32>
+  %y = dl.add %m, %a : tensor<8x8xf32>
+  dl.return %y : tensor<8x8xf32>
+}
+
+// Not where what it reads would live as long in its place.
+// CHECK-LABEL: dl.entry @converted_early
+// CHECK-NEXT: %[[A:.*]] = dl.exp
+// CHECK-NEXT: %[[T:.*]] = dl.transpose %[[A]]
+// CHECK-NEXT: dl.tanh %[[A]]
+dl.entry @converted_early(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>) attributes {kind = #program.entry<infer>} {
+  %a = dl.exp %x : tensor<8x8xf32>
+  %t = dl.transpose %a order = [1, 0] : tensor<8x8xf32>
+  %b = dl.tanh %a : tensor<8x8xf32>
+  %c = dl.log %b : tensor<8x8xf32>
+  %m = dl.matmul %t, %c : tensor<8x8xf32>, tensor<8x8xf32>
+  dl.return %m : tensor<8x8xf32>
+}
+
+// A conversion for a weight gradient runs as soon as that: before the gradient that flows on, of which the bias's is a small part.
+// CHECK-LABEL: dl.entry @converted_for_weights
+// CHECK-NEXT: dl.read @w
+// CHECK-NEXT: dl.tanh
+// CHECK-NEXT: dl.fused
+// CHECK: dl.transpose
+// CHECK: dl.matmul
+// CHECK: dl.fused
+// CHECK: dl.matmul
+dl.entry @converted_for_weights(%x: tensor<2x8xf32>, %z: tensor<2x8xf32>)
+    -> (tensor<2x8xf32>, tensor<8x8xf32> {dl.kind = #program.value<gradient>, dl.of = @w}, tensor<8xf32> {dl.kind = #program.value<gradient>, dl.of = @b}) attributes {kind = #program.entry<train>} {
+  %w = dl.read @w : tensor<8x8xf32>
+  %dy = dl.tanh %z : tensor<2x8xf32>
+  %dx, %db = dl.fused(%dy, %w) : (tensor<2x8xf32>, tensor<8x8xf32>) -> (tensor<2x8xf32>, tensor<8xf32>) {
+  ^bb0(%0: tensor<2x8xf32>, %1: tensor<8x8xf32>):
+    %2 = dl.matmul %0, %1 : tensor<2x8xf32>, tensor<8x8xf32>
+    %3 = dl.reduce sum %2 axes = [0] : tensor<2x8xf32>
+    dl.yield %2, %3 : tensor<2x8xf32>, tensor<8xf32>
+  }
+  %y = dl.exp %dx : tensor<2x8xf32>
+  %t = dl.fused(%dy) : (tensor<2x8xf32>) -> tensor<8x2xf32> {
+  ^bb0(%0: tensor<2x8xf32>):
+    %1 = dl.transpose %0 order = [1, 0] : tensor<2x8xf32>
+    dl.yield %1 : tensor<8x2xf32>
+  }
+  %dw = dl.matmul %t, %x : tensor<8x2xf32>, tensor<2x8xf32>
+  dl.return %y, %dw, %db : tensor<2x8xf32>, tensor<8x8xf32>, tensor<8xf32>
+}
