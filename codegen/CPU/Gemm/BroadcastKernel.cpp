@@ -15,7 +15,8 @@ struct StepBuilder {
   PackEmitter &e;
   const BroadcastKernel &kernel;
   const MicroTile &tile;
-  Value a, panel, offsets, later;
+  Value a, panel, offsets;
+  ValueRange later;
 
   SmallVector<Value> step(Value k, ValueRange accumulators);
   SmallVector<Value> multiplyComplex(Value row, ValueRange columns, ValueRange accumulators);
@@ -60,9 +61,10 @@ SmallVector<Value> StepBuilder::step(Value k, ValueRange accumulators) {
     e.prefetch(e.at(place, ahead * tile.vectors * e.lanes + line), /*forWriting=*/false);
   for (int64_t line = 0; line < tile.laterLines; ++line) {
     Value laterPlace = tile.laterOffsets
-                           ? e.entry(offsets, e.add(entry, 1 + line))
+                           ? e.entry(offsets, e.add(entry, tile.entriesOfA() + line))
                            : e.mul(e.add(e.mul(k, tile.laterLines), line), e.element.line());
-    e.prefetch(e.at(later, laterPlace), /*forWriting=*/false, /*locality=*/2);
+    for (Value argument : later)
+      e.prefetch(e.at(argument, laterPlace), /*forWriting=*/false, /*locality=*/2);
   }
   for (int64_t v = 0; v < tile.vectors; ++v)
     columns.push_back(kernel.column(e, e.at(place, packed ? v * e.lanes : tile.columnOffsets[v])));
@@ -120,7 +122,7 @@ LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target,
   Type p = e.pointerType();
   SmallVector<Type> parameters = {p, p, p, b.getI64Type(), p, b.getI1Type()};
   if (tile.laterLines)
-    parameters.push_back(p);
+    parameters.append(tile.laterArguments, p);
   auto function = createFunction(b, e.loc, module, target, name, parameters, /*exported=*/false);
   Value acc = function.getArgument(4), accumulate = function.getArgument(5);
   const int64_t count = tile.rows() * tile.vectors;
@@ -134,7 +136,7 @@ LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target,
                       function.getArgument(0),
                       function.getArgument(1),
                       function.getArgument(2),
-                      tile.laterLines ? function.getArgument(6) : Value()};
+                      function.getArguments().drop_front(6)};
   SmallVector<Value> sums = builder.reduce(function.getArgument(3));
   auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
   OpBuilder after = OpBuilder::atBlockEnd(b.getBlock());

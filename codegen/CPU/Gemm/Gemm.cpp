@@ -20,7 +20,7 @@ public:
   }
 
   void packWhole();
-  void multiply(LLVM::LLVMFuncOp micro);
+  void multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile);
   void addParts();
 
 private:
@@ -52,10 +52,11 @@ private:
                 Value first, Value end, int64_t distance, Value steps, Value target);
   void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
                 Value packedB, Value accumulators);
+  SmallVector<Value> rowsReadAt(Value batch, Value tile, Value panel);
   void prefetchTile(Value batch, Value tile, Value panel);
   void finishTile(Value batch, Value tile, Value panel,
                   llvm::function_ref<Value(Value place)> value);
-  void finishRows(const Task &task, Value accumulators);
+  void finishRows(const Task &task, Value first, Value end, Value accumulators);
   Partial write(ValueRange totals, Value vector, const Place &place);
 
   unsigned writingPhase() const {
@@ -69,7 +70,9 @@ private:
   Sink c;
   Source a, b;
   TotalReducer totals;
-  Value matrix; ///< of a task that makes it as a whole
+  Value matrix;             ///< of a task that makes it as a whole
+  Value laterOffsets;       ///< table of the lines of a tile of rows
+  bool asksForRows = false; ///< of what is read as the result is written, by the micro-kernel
 };
 
 } // namespace
@@ -141,8 +144,25 @@ void GemmPhase::packWhole() {
   }
 }
 
-void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
+/// Where the lines of a tile stand from its first place on, in a tensor of the result's rows.
+static SmallVector<int64_t> linesOfTile(const GemmProblem &p, const GemmSchedule &s,
+                                        const GemmLayout &layout) {
+  SmallVector<int64_t> lines;
+  for (int64_t row = 0; row < s.rows; ++row)
+    for (int64_t column = 0; column < layout.width; column += p.element.line())
+      lines.push_back(row * p.n + column);
+  return lines;
+}
+
+void GemmPhase::multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile) {
   readOperands();
+  laterOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
+  asksForRows = microTile.laterLines > 0;
+  if (asksForRows) {
+    SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
+    lines.resize(problem.steps() * microTile.laterLines, lines.back());
+    laterOffsets = e.table("later_lines", lines);
+  }
   problem.kernel->begin(e);
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
@@ -178,8 +198,8 @@ void GemmPhase::multiply(LLVM::LLVMFuncOp micro) {
     });
   });
   problem.kernel->end(e);
-  if (finishesRows())
-    finishRows(task, accumulators);
+  if (finishesRows() && !layout.finishesTiles)
+    finishRows(task, task.tile, task.tileEnd, accumulators);
   if (problem.finish)
     problem.finish(*this, task.batch, matrix, layout.pitchC);
   if (!layout.inWorkspace)
@@ -310,7 +330,6 @@ void GemmPhase::packRows(const Source &source, const PackedSum &sum, unsigned al
 
 void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro,
                          Value packedA, Value packedB, Value accumulators) {
-  Value noOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
   Value accumulate = e.less(task.block, block.number);
   Value last = e.less(e.constant(problem.blocks(schedule.depth) - 2), block.number);
   Value steps = wholeSteps(block);
@@ -318,6 +337,8 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     Value slot = e.constant(0);
     if (layout.inWorkspace)
       slot = e.add(e.mul(e.add(e.mul(task.batch, layout.panels), panel), layout.tiles), tile);
+    else if (layout.finishesTiles)
+      slot = e.sub(panel, task.panel);
     else if (layout.keepsAll)
       slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
     Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
@@ -326,9 +347,11 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     const bool finishes = !layout.inWorkspace && !finishesRows();
     if (finishes)
       e.when(last, [&] { prefetchTile(task.batch, tile, panel); });
-    SmallVector<Value> arguments{rows, columns, noOffsets, steps, acc, accumulate};
+    SmallVector<Value> arguments{rows, columns, laterOffsets, steps, acc, accumulate};
     if (problem.kernel->inGroups())
       arguments.push_back(e.constant(1));
+    if (asksForRows)
+      llvm::append_range(arguments, rowsReadAt(task.batch, tile, panel));
     LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     if (finishes)
       e.when(last, [&] {
@@ -336,10 +359,24 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
                    [&](Value place) { return e.loadAligned(e.at(acc, place)); });
       });
   };
+  if (layout.finishesTiles)
+    return e.loop(block.tile, block.tileEnd, 1, [&](Value tile) {
+      e.loop(block.panel, block.panelEnd, 1, [&](Value panel) { run(tile, panel); });
+      finishRows(task, tile, e.add(tile, 1), accumulators);
+    });
   // A panel of b stays in L1 while the tiles of a pass.
   e.loop(block.panel, block.panelEnd, 1, [&](Value panel) {
     e.loop(block.tile, block.tileEnd, 1, [&](Value tile) { run(tile, panel); });
   });
+}
+
+/// Where a tile begins in each tensor that is read as the result is written.
+SmallVector<Value> GemmPhase::rowsReadAt(Value batch, Value tile, Value panel) {
+  Value row = e.add(e.mul(batch, problem.m), e.mul(tile, schedule.rows));
+  Value place = e.add(e.mul(row, problem.n), e.mul(panel, layout.width));
+  return llvm::map_to_vector(
+      rowsReadBehindAnchor(kernel.spec, problem.element, problem.mapC.shape),
+      [&](BlockArgument argument) { return e.at(kernel.operand(argument.getArgNumber()), place); });
 }
 
 /// The result's lines arrive while the micro-kernel works: it would wait for memory otherwise.
@@ -399,18 +436,20 @@ void GemmPhase::finishTile(Value batch, Value tile, Value panel,
     });
 }
 
-/// Writes all rows of a task, whose accumulators are there; the row below arrives meanwhile.
-void GemmPhase::finishRows(const Task &task, Value accumulators) {
+/// Writes all rows of tiles, whose accumulators are there; the row below arrives meanwhile.
+void GemmPhase::finishRows(const Task &task, Value first, Value end, Value accumulators) {
   auto writeAt = [&](ValueRange before, Value tile, Value m, Value panel, Value v, Value mask) {
     Value row = e.add(e.mul(tile, schedule.rows), m);
     Value column = e.add(e.mul(panel, layout.width), v);
-    Value slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
+    Value slot = e.sub(panel, task.panel);
+    if (!layout.finishesTiles)
+      slot = e.add(e.mul(slot, schedule.tiles), e.sub(tile, task.tile));
     Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
     c.prefetch({task.batch, e.add(row, 1), column});
     return write(before, e.loadAligned(e.at(acc, e.add(e.mul(m, layout.width), v))),
                  {{task.batch, row, column}, 2, 1, mask});
   };
-  e.loop(task.tile, task.tileEnd, 1, [&](Value tile) {
+  e.loop(first, end, 1, [&](Value tile) {
     Value left = e.sub(e.constant(problem.m), e.mul(tile, schedule.rows));
     e.loop(e.constant(0), e.minimum(e.constant(schedule.rows), left), 1, [&](Value m) {
       auto ofPanel = [&](Value panel, ValueRange before) -> SmallVector<Value> {
@@ -454,6 +493,13 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
     micro.rowOffsets.push_back(problem.kernel->inGroups() ? row * layout.lanes : row);
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
+  SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
+  micro.laterArguments = rowsReadBehindAnchor(spec, problem.element, problem.mapC.shape).size();
+  if (layout.finishesTiles && !problem.kernel->inGroups() && micro.laterArguments > 0 &&
+      fitsTable(lines)) {
+    micro.laterLines = ceilDiv(int64_t(lines.size()), problem.steps());
+    micro.laterOffsets = true;
+  }
   LLVM::LLVMFuncOp function = problem.kernel->emit(module, target, problem.element, micro);
   const bool packs = schedule.packed != GemmProblem::Operand::None;
   if (packs) {
@@ -465,7 +511,7 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   }
   GemmPhase product(spec, candidate, target, module, phaseSymbol(symbol, candidate, packs), problem,
                     schedule);
-  product.multiply(function);
+  product.multiply(function, micro);
   if (failed(product.finish()))
     return failure();
   if (layout.inWorkspace) {

@@ -111,7 +111,9 @@ struct GemmLayout {
   int64_t pitchA; ///< of the steps of a packed tile
   int64_t tileElements, panelElements, slotElements, partElements;
   bool inWorkspace; ///< parts of the sum meet in the workspace
-  bool keepsAll;    ///< accumulators of all tiles outlive a reduction block
+  /// A tile's rows are finished when all panels of a task have met it, in the one block of the sum.
+  bool finishesTiles;
+  bool keepsAll; ///< accumulators of all tiles outlive a reduction block
   /// Of a matrix that a task makes as a whole: its rows' distance, and its elements; else 0.
   int64_t pitchC, matrixElements;
   /// What a task packs at a time into its scratch; nothing of an operand that is packed whole.

@@ -17,9 +17,9 @@ GemmLayout::GemmLayout(const GemmProblem &p, const GemmSchedule &s, int64_t lane
       tileElements(s.depth * pitchA + p.element.line()),
       panelElements(s.depth * width + p.element.line()), slotElements(s.rows * width),
       partElements(p.batch * tiles * panels * slotElements), inWorkspace(s.splits > 1),
-      keepsAll(p.blocks(s.depth) > 1 || p.finishesRows), pitchC(p.finish ? panels * width : 0),
-      matrixElements(p.m * pitchC), blockElementsA(s.blockTiles * tileElements),
-      blockElementsB(s.blockPanels * panelElements) {
+      finishesTiles(p.finishesRows && p.blocks(s.depth) == 1), keepsAll(p.blocks(s.depth) > 1),
+      pitchC(p.finish ? panels * width : 0), matrixElements(p.m * pitchC),
+      blockElementsA(s.blockTiles * tileElements), blockElementsB(s.blockPanels * panelElements) {
   if (s.packed == Operand::None)
     return;
   const bool isA = s.packed == Operand::A;
@@ -150,12 +150,18 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
   GemmLayout layout(p, s, m.lanes);
   s.tiles = layout.tiles;
   s.panels = layout.panels;
+  // What of b stays in a quarter of L2.
+  const int64_t fittingPanels =
+      std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.panelElements));
+  // A tile meets all panels of a task.
+  if (layout.finishesTiles)
+    s.panels = std::min(s.panels, fittingPanels);
   if (!p.finish) {
     s.panels = std::min(s.panels, std::max<int64_t>(1, 2 * keptColumns / layout.width));
     chooseGrid(p, layout, s, m);
   }
   // What is finished row by row waits in half of L2.
-  if (p.finishesRows)
+  if (p.finishesRows && !layout.finishesTiles)
     s.tiles = std::clamp<int64_t>(m.l2Bytes / 2 / (m.elementBytes * layout.slotElements * s.panels),
                                   1, s.tiles);
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
@@ -164,10 +170,8 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
   s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
   // A quarter is b's, too, unless a would have to be packed again for each of its blocks.
   s.blockPanels = s.panels;
-  if (s.blockTiles == s.tiles) {
-    int64_t fits = std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.panelElements));
-    s.blockPanels = ceilDiv(s.panels, ceilDiv(s.panels, fits));
-  }
+  if (s.blockTiles == s.tiles)
+    s.blockPanels = ceilDiv(s.panels, ceilDiv(s.panels, fittingPanels));
   return s;
 }
 
@@ -195,7 +199,10 @@ static void addPacking(Candidate &candidate, const GemmProblem &p, const GemmSch
 
 static Candidate gemmCandidate(const GemmProblem &p, const GemmSchedule &s, const MachineModel &m) {
   GemmLayout layout(p, s, m.lanes);
-  int64_t slots = layout.inWorkspace ? 0 : layout.keepsAll ? s.tiles * s.panels : 1;
+  int64_t slots = layout.inWorkspace     ? 0
+                  : layout.finishesTiles ? s.panels
+                  : layout.keepsAll      ? s.tiles * s.panels
+                                         : 1;
   int64_t scratch = m.lanes * m.lanes + layout.blockElementsA + layout.blockElementsB +
                     slots * layout.slotElements + layout.matrixElements;
   int64_t tasks =

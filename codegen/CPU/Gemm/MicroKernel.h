@@ -48,10 +48,13 @@ struct MicroTile {
   /// They do not stand one behind the other, but where entries in the table of offsets say, which
   /// follow each step's.
   bool laterOffsets = false;
+  /// How many such arguments there are: the same lines of each.
+  int64_t laterArguments = 1;
 
   int64_t rows() const { return int64_t(rowOffsets.size()); }
-  /// Entries of the table of offsets for each step.
-  int64_t entries() const { return laterOffsets ? 1 + laterLines : 1; }
+  /// Entries of the table of offsets for each step: A's, if it has one, and of later lines.
+  int64_t entriesOfA() const { return stepA ? 0 : 1; }
+  int64_t entries() const { return entriesOfA() + (laterOffsets ? laterLines : 0); }
 };
 
 class MicroKernel {
@@ -81,7 +84,7 @@ public:
   /// Of one step.
   virtual double cycles(const MachineModel &machine, int64_t rows, int64_t vectors) const = 0;
 
-  /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later]);
+  /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later...]);
   /// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
   /// module with several gives each a name. Accumulators are computed elements. Of a kernel of
   /// groups there is one more argument behind `accumulate`, `apart`, an i64. No laterOffsets there.

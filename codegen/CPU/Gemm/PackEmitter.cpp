@@ -376,6 +376,20 @@ static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64
   return read;
 }
 
+SmallVector<BlockArgument> codegen::rowsReadBehindAnchor(const KernelSpec &spec,
+                                                         const Element &element,
+                                                         ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> rowMajor(shape.size(), 1);
+  for (size_t axis = shape.size() - 1; axis-- > 0;)
+    rowMajor[axis] = rowMajor[axis + 1] * shape[axis + 1];
+  SmallVector<BlockArgument> read = readBehindAnchor(spec, product(shape));
+  llvm::erase_if(read, [&](BlockArgument argument) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    return type.getElementType() != element.computed || stridesIn(type, shape) != rowMajor;
+  });
+  return read;
+}
+
 Sink PackedPhase::sink(const IndexMap &map) {
   Sink sink;
   auto bodyOf = [this, numbers = computeNumbers()](Value sum, const Point &point) {

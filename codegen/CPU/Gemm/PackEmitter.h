@@ -150,6 +150,11 @@ struct Sink {
   std::function<void(mlir::ValueRange)> prefetch;
 };
 
+/// Operands that are read at the place of the result that is computed behind the anchor, and lie as
+/// a row-major tensor of computed elements of that shape does.
+llvm::SmallVector<mlir::BlockArgument>
+rowsReadBehindAnchor(const KernelSpec &spec, const Element &element, llvm::ArrayRef<int64_t> shape);
+
 /// One phase of a packed kernel: its function, and an emitter that stands in it.
 class PackedPhase {
 public:

@@ -293,6 +293,36 @@ TEST(Gemm, ElementsOfUpdate) {
     checkKernel(inElement(update, element), 3 * rounding, "cpu-gemm");
 }
 
+/// A weight in f32, its momentum and its copy in `element` behind a gradient of `k` samples.
+static KernelSource momentumUpdate(int k, const std::string &element) {
+  const std::string samples = std::to_string(k), x = "tensor<" + samples + "x53x" + element + ">",
+                    d = "tensor<" + samples + "x210x" + element + ">", w = "tensor<53x210xf32>",
+                    copy = "tensor<53x210x" + element + ">";
+  const bool casts = element != "f32";
+  auto cast = [&](const std::string &from, const std::string &to) {
+    return casts ? "dl.cast " + from + " : " + (to == w ? copy + " to " + w : w + " to " + copy)
+                 : "dl.add " + from + ", " + from + " : " + w;
+  };
+  return {x + ", " + d + ", " + w + ", " + w, w + ", " + w + ", " + copy,
+          "^bb0(%x: " + x + ", %d: " + d + ", %w: " + w + ", %m: " + w +
+              "):\n %g = dl.matmul %x, %d transpose_a : " + x + ", " + d +
+              "\n %f = " + cast("%g", w) + "\n %r = dl.constant dense<0.5> : " + w +
+              "\n %a = dl.multiply %m, %r : " + w + "\n %n = dl.add %a, %f : " + w +
+              "\n %s = dl.multiply %n, %r : " + w + "\n %u = dl.subtract %w, %s : " + w +
+              "\n %c = " + cast("%u", copy) + "\n dl.yield %n, %u, %c : " + w + ", " + w + ", " +
+              copy};
+}
+
+/// What an update reads arrives during the product: of fewer steps than a tile has lines, of more,
+/// of several blocks of the sum, in tiles and panels that are not whole.
+TEST(Gemm, UpdateReadsAhead) {
+  for (int k : {1, 6, 33, 64, 700}) {
+    checkKernel(momentumUpdate(k, "f32"), rounding, "cpu-gemm");
+    checkKernel(momentumUpdate(k, "bf16"), 3 * otherElements[1].rounding, "cpu-gemm");
+    checkAmxKernel(momentumUpdate(k, "bf16"), 3 * otherElements[1].rounding, "cpu-gemm");
+  }
+}
+
 /// A product of numbers that are cast before it, each way, and one of f64 whose result is: what is
 /// read and written has other bytes than what is packed.
 TEST(Gemm, ElementsOfCasts) {
