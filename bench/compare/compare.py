@@ -11,7 +11,7 @@ which does not on a CPU, is left out, and so is --math=strict. First variants of
 settings of allocator and OpenMP (variants.py). By the shortest of their steps each mode gets its layout, and all the best settings; all trials
 are in the result. Then
 all programs get the same parameters and the same batch, and what they make of it is compared with PyTorch's in float64: the output, or the loss
-and every gradient of one step. Who errs much more than PyTorch eager ends the case untimed. Then they take turns, another begins each round; in
+and every gradient of one step, which dlc's module gives back only where it is compiled with --weight-gradients, for this alone. Who errs much more than PyTorch eager ends the case untimed. Then they take turns, another begins each round; in
 it each warms up, with as many steps as are timed, three at most, and yields a median, and the speed-up of dlc over it. Beside the times stand
 compile time (dlc from nothing, and with what its cache then has; a rival's first step, its own compilation included), the time from opening a
 module to the end of its first step, and the most memory that the process had (VmHWM).
@@ -117,12 +117,16 @@ class Ours:
         self.run, self.module, self.entry = os.path.join(arguments.tools, "dlc-run"), os.path.join(folder, "model.so"), "train_step"
         self.inputs = dict(zip(("image", "label"), INPUTS.get(net, ("image", "label"))))
         self.threads, self.folder, self.medians, self.loads, self.peaks = arguments.threads, folder, [], [], []
-        size = ["-D", f"N={batch}", "--weight-gradients"]
+        size = ["-D", f"N={batch}"]
         if infer:
             size, self.entry = ["--infer-batch", batch], f"infer_n{batch}"
-        command = [os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), "-o", self.module, f"--precision={arguments.precision}",
-                   *size, *shlex.split(arguments.dlc_flags), *flags]
-        self.compile_s, self.cached_compile_s = (self.compile(command) for _ in range(2))
+        command = [os.path.join(arguments.tools, "dlc"), os.path.join(ROOT, MODELS[net]), f"--precision={arguments.precision}",
+                   *size, *shlex.split(arguments.dlc_flags), *flags, "-o"]
+        self.compile_s, self.cached_compile_s = (self.compile([*command, self.module]) for _ in range(2))
+        self.checked = [self.module]
+        if not infer:  # the same, that gives its gradients back
+            self.checked.append(os.path.join(folder, "gradients.so"))
+            self.compile([*command, self.checked[1], "--weight-gradients"])
 
     def compile(self, command):
         start = time.perf_counter()
@@ -135,7 +139,7 @@ class Ours:
         return [(v["name"], v["shape"]) for v in json.loads(text)["variables"] if v["role"] == "parameter"]
 
     def step(self, start):
-        """What the entry makes of a rival's parameters and batch; names as the rival's."""
+        """What the entry makes of a rival's parameters and batch, of what is timed and with its gradients; names as the rival's."""
         names = [name for name, _ in self.variables()]
         if any(list(start[f"parameter.{i}"].shape) != shape for i, (_, shape) in enumerate(self.variables())):
             raise Different("the parameters have other shapes")
@@ -144,9 +148,11 @@ class Ours:
         save_file({name: start[f"parameter.{i}"] for i, name in enumerate(names)}, files[0])
         wanted = ("image",) if self.entry != "train_step" else ("image", "label")
         save_file({self.inputs[name]: start[name] for name in wanted}, files[1])
-        subprocess.run([self.run, "step", self.module, "--entry", self.entry, "--parameters", files[0], "--inputs", files[1], "--save", files[2],
-                        "--threads", str(self.threads)], check=True, stdout=subprocess.DEVNULL)
-        found = load_file(files[2])
+        found = {}
+        for module in self.checked:
+            subprocess.run([self.run, "step", module, "--entry", self.entry, "--parameters", files[0], "--inputs", files[1], "--save", files[2],
+                            "--threads", str(self.threads)], check=True, stdout=subprocess.DEVNULL)
+            found = load_file(files[2]) | found
         return {f"gradient.{i}": found.get(f"gradient.{name}") for i, name in enumerate(names)} | found
 
     def time(self, warm_up, steps):

@@ -278,7 +278,9 @@ SmallVector<int64_t> FilterPlan::offsets(Asked asked) const {
     const int64_t place = (pixel / schedule.bandCols * problem.stride[1] * block.pitch +
                            pixel % schedule.bandCols * colStep()) *
                           pixelStep();
-    offsets.push_back(place);
+    // Pixels of one row stand at one distance, and in no table.
+    if (schedule.bandRows > 1 || !hasLaterOffsets())
+      offsets.push_back(place);
     if (hasLaterOffsets())
       offsets.push_back(laterPlace(asked, pixel, place));
   }

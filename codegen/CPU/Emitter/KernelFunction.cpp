@@ -161,10 +161,9 @@ public:
         perByte(program::elementsOfByte(element)) {}
 
   int64_t ofByte() const { return perByte; }
-  /// Whether the lanes of a point are whole bytes, where its offset is one of a byte.
-  bool areWhole(const Point &point, int64_t step) const {
-    return point.width % perByte == 0 && step == 1 && !point.mask;
-  }
+  /// Whether the lanes of a point are whole bytes: the vectors of a row are, and rows begin with
+  /// one.
+  bool areWhole(const Point &point, RankedTensorType type) const;
   Value load(Value offset);
   Value loadWhole(Value offset, int64_t width);
   void store(Value value, Value offset);
@@ -188,6 +187,17 @@ private:
   int64_t perByte;
 };
 } // namespace
+
+bool PackedBytes::areWhole(const Point &point, RankedTensorType type) const {
+  auto strides = stridesIn(type, point.shape);
+  if (!strides || point.mask || point.width % perByte != 0 ||
+      point.shape[point.axis] % point.width != 0)
+    return false;
+  for (auto [axis, stride] : llvm::enumerate(*strides))
+    if (int64_t(axis) == point.axis ? point.step * stride != 1 : stride % perByte != 0)
+      return false;
+  return true;
+}
 
 template <typename Shift> Value PackedBytes::spread(Value x, int64_t distance) {
   Value all = x;
@@ -240,8 +250,7 @@ Value KernelFunction::load(Value base, RankedTensorType type, const Point &point
   if (PackedBytes packed(e, base, type.getElementType()); packed.ofByte() > 1) {
     if (point.width == 1)
       return packed.load(place->offset);
-    return packed.areWhole(point, place->step) ? packed.loadWhole(place->offset, point.width)
-                                               : Value();
+    return packed.areWhole(point, type) ? packed.loadWhole(place->offset, point.width) : Value();
   }
   Type element = storedType(type.getElementType());
   if (point.width == 1)
@@ -263,7 +272,7 @@ void KernelFunction::store(Value value, Value base, RankedTensorType type, const
   PackedBytes packed(e, base, type.getElementType());
   if (succeeded(place) && packed.ofByte() == 1)
     return e.storeVector(value, base, place->offset, place->step, point.mask);
-  if (succeeded(place) && packed.areWhole(point, place->step))
+  if (succeeded(place) && packed.areWhole(point, type))
     return packed.storeWhole(value, place->offset);
   for (int64_t lane = 0; lane < point.width; ++lane) {
     Value exists = point.mask ? vector::ExtractOp::create(builder, e.loc, point.mask, lane)

@@ -20,7 +20,8 @@ public:
   }
 
   void packWhole();
-  void multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile);
+  void multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile,
+                ArrayRef<BlockArgument> readAhead);
   void addParts();
 
 private:
@@ -70,9 +71,10 @@ private:
   Sink c;
   Source a, b;
   TotalReducer totals;
-  Value matrix;             ///< of a task that makes it as a whole
-  Value laterOffsets;       ///< table of the lines of a tile of rows
-  bool asksForRows = false; ///< of what is read as the result is written, by the micro-kernel
+  Value matrix;       ///< of a task that makes it as a whole
+  Value laterOffsets; ///< table of the lines of a tile of rows
+  /// What is read as the result is written, and asked for by the micro-kernel.
+  ArrayRef<BlockArgument> readAhead;
 };
 
 } // namespace
@@ -154,11 +156,12 @@ static SmallVector<int64_t> linesOfTile(const GemmProblem &p, const GemmSchedule
   return lines;
 }
 
-void GemmPhase::multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile) {
+void GemmPhase::multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile,
+                         ArrayRef<BlockArgument> readAhead) {
+  this->readAhead = readAhead;
   readOperands();
   laterOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
-  asksForRows = microTile.laterLines > 0;
-  if (asksForRows) {
+  if (!readAhead.empty()) {
     SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
     lines.resize(problem.steps() * microTile.laterLines, lines.back());
     laterOffsets = e.table("later_lines", lines);
@@ -350,8 +353,7 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     SmallVector<Value> arguments{rows, columns, laterOffsets, steps, acc, accumulate};
     if (problem.kernel->inGroups())
       arguments.push_back(e.constant(1));
-    if (asksForRows)
-      llvm::append_range(arguments, rowsReadAt(task.batch, tile, panel));
+    llvm::append_range(arguments, rowsReadAt(task.batch, tile, panel));
     LLVM::CallOp::create(e.b, e.loc, micro, arguments);
     if (finishes)
       e.when(last, [&] {
@@ -370,13 +372,13 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
   });
 }
 
-/// Where a tile begins in each tensor that is read as the result is written.
+/// Where a tile begins in each tensor that is read ahead.
 SmallVector<Value> GemmPhase::rowsReadAt(Value batch, Value tile, Value panel) {
   Value row = e.add(e.mul(batch, problem.m), e.mul(tile, schedule.rows));
   Value place = e.add(e.mul(row, problem.n), e.mul(panel, layout.width));
-  return llvm::map_to_vector(
-      rowsReadBehindAnchor(kernel.spec, problem.element, problem.mapC.shape),
-      [&](BlockArgument argument) { return e.at(kernel.operand(argument.getArgNumber()), place); });
+  return llvm::map_to_vector(readAhead, [&](BlockArgument argument) {
+    return e.at(kernel.operand(argument.getArgNumber()), place);
+  });
 }
 
 /// The result's lines arrive while the micro-kernel works: it would wait for memory otherwise.
@@ -493,12 +495,12 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
     micro.rowOffsets.push_back(problem.kernel->inGroups() ? row * layout.lanes : row);
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
-  SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
-  micro.laterArguments = rowsReadBehindAnchor(spec, problem.element, problem.mapC.shape).size();
-  if (layout.finishesTiles && !problem.kernel->inGroups() && micro.laterArguments > 0 &&
-      fitsTable(lines)) {
-    micro.laterLines = ceilDiv(int64_t(lines.size()), problem.steps());
-    micro.laterOffsets = true;
+  SmallVector<BlockArgument> readAhead;
+  if (SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
+      layout.finishesTiles && !problem.kernel->inGroups() && fitsTable(lines)) {
+    readAhead = rowsReadBehindAnchor(spec, problem.element, problem.mapC.shape);
+    micro.laterLines = readAhead.empty() ? 0 : ceilDiv(int64_t(lines.size()), problem.steps());
+    micro.laterArguments = readAhead.size(), micro.laterOffsets = true;
   }
   LLVM::LLVMFuncOp function = problem.kernel->emit(module, target, problem.element, micro);
   const bool packs = schedule.packed != GemmProblem::Operand::None;
@@ -511,7 +513,7 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   }
   GemmPhase product(spec, candidate, target, module, phaseSymbol(symbol, candidate, packs), problem,
                     schedule);
-  product.multiply(function, micro);
+  product.multiply(function, micro, readAhead);
   if (failed(product.finish()))
     return failure();
   if (layout.inWorkspace) {

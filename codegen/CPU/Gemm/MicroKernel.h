@@ -45,14 +45,14 @@ struct MicroTile {
   /// Cache lines that each step, or group of steps, asks for, of what later calls read: of an
   /// argument more.
   int64_t laterLines = 0;
-  /// They do not stand one behind the other, but where entries in the table of offsets say, which
-  /// follow each step's.
+  /// They do not stand one behind the other, but where entries in the table of offsets say, behind
+  /// each step's of A, if that has one.
   bool laterOffsets = false;
   /// How many such arguments there are: the same lines of each.
   int64_t laterArguments = 1;
 
   int64_t rows() const { return int64_t(rowOffsets.size()); }
-  /// Entries of the table of offsets for each step: A's, if it has one, and of later lines.
+  /// Entries of the table of offsets for each step: A's and those of later lines.
   int64_t entriesOfA() const { return stepA ? 0 : 1; }
   int64_t entries() const { return entriesOfA() + (laterOffsets ? laterLines : 0); }
 };

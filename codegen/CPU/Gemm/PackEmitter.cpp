@@ -380,8 +380,8 @@ SmallVector<BlockArgument> codegen::rowsReadBehindAnchor(const KernelSpec &spec,
                                                          const Element &element,
                                                          ArrayRef<int64_t> shape) {
   SmallVector<int64_t> rowMajor(shape.size(), 1);
-  for (size_t axis = shape.size() - 1; axis-- > 0;)
-    rowMajor[axis] = rowMajor[axis + 1] * shape[axis + 1];
+  for (size_t axis = shape.size(); axis-- > 1;)
+    rowMajor[axis - 1] = rowMajor[axis] * shape[axis];
   SmallVector<BlockArgument> read = readBehindAnchor(spec, product(shape));
   llvm::erase_if(read, [&](BlockArgument argument) {
     auto type = cast<RankedTensorType>(argument.getType());

@@ -43,9 +43,16 @@ static SmallVector<Value> valuesOf(Value index) {
   return values;
 }
 
-/// Whether all tensors of the rank of `stored` that its kernel reads and makes lie in its layout,
-/// in blocks of whole bytes.
-static bool liesInBlocks(OpResult stored, int64_t ofByte) {
+/// The region that makes or reads a value as it is stored; null: it is computed in one.
+static FusedOp regionOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return dyn_cast<FusedOp>(argument.getOwner()->getParentOp());
+  return dyn_cast<FusedOp>(value.getDefiningOp());
+}
+
+/// Whether a stored value lies in blocks of whole bytes, and so does all of its rank that the
+/// region reads and makes.
+static bool liesInBlocks(Value stored, FusedOp region, int64_t ofByte) {
   auto layout = dyn_cast_or_null<dlc::program::LayoutAttr>(typeOf(stored).getEncoding());
   if (!layout || layout.getBlocks().empty() || layout.getBlocks().back() % ofByte != 0)
     return false;
@@ -53,8 +60,7 @@ static bool liesInBlocks(OpResult stored, int64_t ofByte) {
     RankedTensorType type = typeOf(value);
     return type.getRank() != typeOf(stored).getRank() || type.getEncoding() == layout;
   };
-  Operation *kernel = stored.getOwner();
-  return llvm::all_of(kernel->getOperands(), isLike) && llvm::all_of(kernel->getResults(), isLike);
+  return llvm::all_of(region->getOperands(), isLike) && llvm::all_of(region->getResults(), isLike);
 }
 
 namespace {
@@ -68,9 +74,8 @@ struct PackIndices : dlc::dl::impl::PackIndicesBase<PackIndices> {
           IntegerType::get(pool.getContext(), elements > 4 ? 4 : 2, IntegerType::Unsigned);
       SmallVector<Value> values = valuesOf(pool.getIndex());
       if (values.empty() || llvm::any_of(values, [&](Value value) {
-            auto stored = dyn_cast<OpResult>(value);
-            return stored && isa<FusedOp>(stored.getOwner()) &&
-                   !liesInBlocks(stored, dlc::program::elementsOfByte(packed));
+            FusedOp region = regionOf(value);
+            return region && !liesInBlocks(value, region, dlc::program::elementsOfByte(packed));
           }))
         return;
       for (Value value : values)

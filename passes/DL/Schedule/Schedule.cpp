@@ -23,6 +23,7 @@
 #include "passes/DL/Passes.h"
 #include "passes/DL/Simplify/DeadCode.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <set>
 
@@ -44,10 +45,14 @@ public:
 
   /// Ops that compute, in the order in which to run them.
   SmallVector<Operation *> run();
-  /// Of ops that stand in that order: moves one down to its first reader where that saves bytes.
-  void sink(Operation *op) const;
+  /// Moves ops of that order down to their first readers where that saves bytes.
+  void sink(SmallVectorImpl<Operation *> &order) const;
 
 private:
+  /// The number of an op in the order, and 0, or less for what has moved in front of it.
+  using Place = std::pair<size_t, int64_t>;
+  Place lowered(Operation *op, const llvm::DenseMap<Operation *, Place> &places,
+                Place firstUpdate) const;
   /// Smaller is sooner; compared from left to right.
   using Rank = std::tuple<int, int64_t, size_t>;
   Rank rank(size_t index) const;
@@ -127,12 +132,12 @@ Scheduler::Scheduler(EntryOp entry) {
           for (Value old : reads.lookup(assign.getVariable()))
             addReaders(old, index);
     }
+  llvm::SetVector<Value> gradients;
   auto addGradient = [&](Value value) {
     Value buffer = bufferOf(value);
     Operation *producer = buffer.getDefiningOp();
-    if (producer && !producer->hasTrait<StandsFirst>() && !isa<MultiTensorOp>(producer) &&
-        2 * bytesOf(buffer) >= resultBytes(producer))
-      weightGradients.insert(producer);
+    if (producer && !producer->hasTrait<StandsFirst>() && !isa<MultiTensorOp>(producer))
+      gradients.insert(buffer);
   };
   // What an update reads is a variable or computed for it.
   for (auto update : entry.getBlock().getOps<MultiTensorOp>())
@@ -144,7 +149,14 @@ Scheduler::Scheduler(EntryOp entry) {
       addGradient(output);
   for (auto reduced : entry.getBlock().getOps<AllReduceOp>())
     llvm::for_each(reduced.getXs(), addGradient);
-  // So is what is only added to one, or converted for one.
+  // A gradient that flows on, with the sum of a bias's, is none of a weight.
+  llvm::DenseMap<Operation *, int64_t> bytes;
+  for (Value gradient : gradients)
+    bytes[gradient.getDefiningOp()] += bytesOf(gradient);
+  for (auto [producer, ofGradients] : bytes)
+    if (2 * ofGradients >= resultBytes(producer))
+      weightGradients.insert(producer);
+  // What is only added to one is one, and what is converted for one.
   for (Operation *op : llvm::reverse(ops))
     if (!op->use_empty() && !isView(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
           return weightGradients.contains(user) &&
@@ -248,26 +260,57 @@ static void addReaders(Value buffer, SmallVectorImpl<Operation *> &readers) {
       readers.push_back(user);
 }
 
-void Scheduler::sink(Operation *op) const {
-  if (isUpdate(op) || op->use_empty() || (weightGradients.contains(op) && !isConversion(op)))
-    return;
-  SmallVector<Operation *> behind = llvm::to_vector(op->getUsers());
+/// Where the op goes down to: in front of its first reader, where that saves bytes. Unchanged, if
+/// it stays.
+Scheduler::Place Scheduler::lowered(Operation *op, const DenseMap<Operation *, Place> &places,
+                                    Place firstUpdate) const {
+  const Place own = places.lookup(op);
+  if (isUpdate(op) || isa<AllReduceOp>(op) || op->use_empty() ||
+      (weightGradients.contains(op) && !isConversion(op)))
+    return own;
+  // What stands last is in no order.
+  auto placeOf = [&](Operation *other) {
+    auto found = places.find(other);
+    return found == places.end() ? Place(ops.size(), 0) : found->second;
+  };
+  Place first(ops.size(), 0);
+  for (Operation *user : op->getUsers())
+    first = std::min(first, placeOf(user));
   if (auto updates = updatesBehind.find(op); updates != updatesBehind.end())
     for (size_t update : updates->second)
-      behind.push_back(ops[update]);
-  auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
-  Operation *first = *llvm::min_element(behind, isBefore);
-  if (first->hasTrait<StandsLast>() || op->getNextNode() == first)
-    return;
-  int64_t saved = isView(op) ? 0 : resultBytes(op);
+      first = std::min(first, placeOf(ops[update]));
+  if (first.first == ops.size() || firstUpdate < first)
+    return own;
+  if (isView(op))
+    return first;
+  int64_t saved = 0;
+  for (Value result : op->getResults())
+    saved += joinOf(result) ? 0 : bytesOf(result);
   for (Value buffer : buffersOf(op)) {
     SmallVector<Operation *> readers;
     ::addReaders(buffer, readers);
-    if (llvm::all_of(readers, [&](Operation *reader) { return isBefore(reader, first); }))
+    if (llvm::all_of(readers, [&](Operation *reader) { return placeOf(reader) < first; }))
       saved -= bytesOf(buffer);
   }
-  if (saved > 0 || isView(op))
-    op->moveBefore(first);
+  return saved > 0 ? first : own;
+}
+
+void Scheduler::sink(SmallVectorImpl<Operation *> &order) const {
+  DenseMap<Operation *, Place> places;
+  Place firstUpdate(ops.size(), 0);
+  for (auto [index, op] : llvm::enumerate(order)) {
+    places[op] = Place(index, 0);
+    if (isUpdate(op))
+      firstUpdate = std::min(firstUpdate, Place(index, 0));
+  }
+  // Before a reader's place comes what was moved there later, so what that reads stands before it.
+  DenseMap<size_t, int64_t> moved;
+  for (Operation *op : llvm::reverse(order)) {
+    const Place to = lowered(op, places, firstUpdate);
+    if (to != places[op])
+      places[op] = Place(to.first, --moved[to.first]);
+  }
+  llvm::sort(order, [&](Operation *a, Operation *b) { return places[a] < places[b]; });
 }
 
 namespace {
@@ -283,13 +326,12 @@ struct Schedule : dlc::dl::impl::ScheduleBase<Schedule> {
         last.push_back(&op);
     }
     Scheduler scheduler(entry);
-    const SmallVector<Operation *> computing = scheduler.run();
+    SmallVector<Operation *> computing = scheduler.run();
+    scheduler.sink(computing);
     llvm::append_range(order, computing);
     llvm::append_range(order, last);
     for (Operation *op : order)
       op->moveBefore(entry.getReturn());
-    for (Operation *op : llvm::reverse(computing))
-      scheduler.sink(op);
   }
 };
 } // namespace

@@ -18,14 +18,16 @@ dl.entry @packed(%x: tensor<2x32x8x8xf32>) -> (tensor<2x32x8x8xf32>) attributes 
     %4 = dl.convert_layout %2 : tensor<2x32x4x4xui8> to tensor<2x32x4x4xui8, #blocked>
     dl.yield %3, %4 : tensor<2x32x4x4xf32, #blocked>, tensor<2x32x4x4xui8, #blocked>
   }
-  %dx = dl.fused(%y, %i) : (tensor<2x32x4x4xf32, #blocked>, tensor<2x32x4x4xui8, #blocked>) -> tensor<2x32x8x8xf32> {
+  %dx = dl.fused(%y, %i) : (tensor<2x32x4x4xf32, #blocked>, tensor<2x32x4x4xui8, #blocked>) -> tensor<2x32x8x8xf32, #blocked> {
   ^bb0(%a: tensor<2x32x4x4xf32, #blocked>, %b: tensor<2x32x4x4xui8, #blocked>):
     %0 = dl.convert_layout %a : tensor<2x32x4x4xf32, #blocked> to tensor<2x32x4x4xf32>
     %1 = dl.convert_layout %b : tensor<2x32x4x4xui8, #blocked> to tensor<2x32x4x4xui8>
     %2 = dl.max_pool_backward %0, %1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x32x4x4xf32>, tensor<2x32x4x4xui8> to tensor<2x32x8x8xf32>
-    dl.yield %2 : tensor<2x32x8x8xf32>
+    %3 = dl.convert_layout %2 : tensor<2x32x8x8xf32> to tensor<2x32x8x8xf32, #blocked>
+    dl.yield %3 : tensor<2x32x8x8xf32, #blocked>
   }
-  dl.return %dx : tensor<2x32x8x8xf32>
+  %out = dl.convert_layout %dx : tensor<2x32x8x8xf32, #blocked> to tensor<2x32x8x8xf32>
+  dl.return %out : tensor<2x32x8x8xf32>
 }
 
 // Nine elements take 4 bits, seventeen a byte.
@@ -75,4 +77,27 @@ dl.entry @apart(%x: tensor<2x32x8x8xf32>) -> (tensor<2x32x4x4xf32>, tensor<2x32x
     dl.yield %1, %3 : tensor<2x32x4x4xf32>, tensor<2x32x4x4xui8, #blocked>
   }
   dl.return %y, %z : tensor<2x32x4x4xf32>, tensor<2x32x4x4xf32>
+}
+
+// Nor where a reader writes other rows.
+// CHECK-LABEL: dl.entry @read_apart
+// CHECK-NOT: ui2
+dl.entry @read_apart(%x: tensor<2x32x8x8xf32>) -> (tensor<2x32x8x8xf32>) attributes {kind = #program.entry<infer>} {
+  %in = dl.convert_layout %x : tensor<2x32x8x8xf32> to tensor<2x32x8x8xf32, #blocked>
+  %y, %i = dl.fused(%in) : (tensor<2x32x8x8xf32, #blocked>) -> (tensor<2x32x4x4xf32, #blocked>, tensor<2x32x4x4xui8, #blocked>) {
+  ^bb0(%a: tensor<2x32x8x8xf32, #blocked>):
+    %0 = dl.convert_layout %a : tensor<2x32x8x8xf32, #blocked> to tensor<2x32x8x8xf32>
+    %1, %2 = dl.max_pool %0 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x32x8x8xf32> -> tensor<2x32x4x4xf32>, tensor<2x32x4x4xui8>
+    %3 = dl.convert_layout %1 : tensor<2x32x4x4xf32> to tensor<2x32x4x4xf32, #blocked>
+    %4 = dl.convert_layout %2 : tensor<2x32x4x4xui8> to tensor<2x32x4x4xui8, #blocked>
+    dl.yield %3, %4 : tensor<2x32x4x4xf32, #blocked>, tensor<2x32x4x4xui8, #blocked>
+  }
+  %dx = dl.fused(%y, %i) : (tensor<2x32x4x4xf32, #blocked>, tensor<2x32x4x4xui8, #blocked>) -> tensor<2x32x8x8xf32> {
+  ^bb0(%a: tensor<2x32x4x4xf32, #blocked>, %b: tensor<2x32x4x4xui8, #blocked>):
+    %0 = dl.convert_layout %a : tensor<2x32x4x4xf32, #blocked> to tensor<2x32x4x4xf32>
+    %1 = dl.convert_layout %b : tensor<2x32x4x4xui8, #blocked> to tensor<2x32x4x4xui8>
+    %2 = dl.max_pool_backward %0, %1 kernel = [2, 2] strides = [2, 2] padding = [0, 0, 0, 0] dilations = [1, 1] : tensor<2x32x4x4xf32>, tensor<2x32x4x4xui8> to tensor<2x32x8x8xf32>
+    dl.yield %2 : tensor<2x32x8x8xf32>
+  }
+  dl.return %dx : tensor<2x32x8x8xf32>
 }

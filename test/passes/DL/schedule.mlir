@@ -193,3 +193,40 @@ dl.entry @converted_for_weights(%x: tensor<2x8xf32>, %z: tensor<2x8xf32>)
   %dw = dl.matmul %t, %x : tensor<8x2xf32>, tensor<2x8xf32>
   dl.return %y, %dw, %db : tensor<2x8xf32>, tensor<8x8xf32>, tensor<8xf32>
 }
+
+// Three gradients of one op are weight gradients together.
+// CHECK-LABEL: dl.entry @three_gradients
+// CHECK-NEXT: dl.tanh
+// CHECK-NEXT: dl.fused
+// CHECK: dl.exp
+dl.entry @three_gradients(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>)
+    -> (tensor<4x8xf32>, tensor<8xf32> {dl.kind = #program.value<gradient>, dl.of = @a}, tensor<8xf32> {dl.kind = #program.value<gradient>, dl.of = @b},
+        tensor<8xf32> {dl.kind = #program.value<gradient>, dl.of = @c}) attributes {kind = #program.entry<train>} {
+  %dy = dl.tanh %z : tensor<4x8xf32>
+  %dx = dl.exp %dy : tensor<4x8xf32>
+  %y = dl.add %dx, %dx : tensor<4x8xf32>
+  %g:3 = dl.fused(%dy) : (tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%0: tensor<4x8xf32>):
+    %1 = dl.reduce sum %0 axes = [0] : tensor<4x8xf32>
+    %2 = dl.exp %1 : tensor<8xf32>
+    %3 = dl.tanh %1 : tensor<8xf32>
+    dl.yield %1, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+  dl.return %y, %g#0, %g#1, %g#2 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// A part of a concat lies in its memory from the beginning: to move it down would save nothing, and keep what it reads.
+// CHECK-LABEL: dl.entry @joined
+// CHECK-NEXT: %[[A:.*]] = dl.exp
+// CHECK-NEXT: %[[B:.*]] = dl.tanh %[[A]]
+// CHECK-NEXT: dl.log
+// CHECK-NEXT: dl.sqrt
+// CHECK-NEXT: dl.concat %[[B]]
+dl.entry @joined(%x: tensor<4x16xf32>) -> (tensor<8x16xf32>) attributes {kind = #program.entry<infer>} {
+  %a = dl.exp %x : tensor<4x16xf32>
+  %b = dl.tanh %a : tensor<4x16xf32>
+  %c = dl.log %a : tensor<4x16xf32>
+  %d = dl.sqrt %c : tensor<4x16xf32>
+  %y = dl.concat %b, %d axis = 0 : tensor<4x16xf32>, tensor<4x16xf32>
+  dl.return %y : tensor<8x16xf32>
+}
