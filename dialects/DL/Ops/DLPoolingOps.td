@@ -33,10 +33,10 @@ def DL_MaxPoolOp : DL_Window<"max_pool"> {
     floor or ceil of (size + padding - window) / stride + 1; with ceil the last window starts
     inside.
     (C1) rank 3 to 5; batch, channels and element type equal for x and y. (C2) kernel, strides,
-    dilations in [1, 2^31), one an axis; low and high padding in [0, kernel extent). (C3) the index's
-    type, ui8, ui4 or ui2, has a number for each element in the window. (C4) the spatial size is one of the two
-    above. (C5) the index has y's shape. Gradient: dl.max_pool_backward with the index; the op is
-    replaced by one with an index if it has none.
+    dilations in [1, 2^31), one an axis; low and high padding in [0, kernel extent). (C3) the type
+    of the index, ui8, ui4 or ui2, has a number for each element in the window. (C4) the spatial
+    size is one of the two above. (C5) the index has y's shape. Gradient: dl.max_pool_backward with
+    the index; the op is replaced by one with an index if it has none.
   }];
   let arguments = (ins DL_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
