@@ -145,12 +145,12 @@ static KernelSource gather(const Pool &p) {
 TEST(Window, PackedIndices) {
   for (const PackedPool &packed : packedPools)
     for (const char *index : packed.indices)
-      for (const char *element : {"f32", "bf16"}) {
+      for (const auto &[element, error] :
+           {OtherElement{"f32", rounding}, otherElements[0], otherElements[1]}) {
         SCOPED_TRACE(packed.pool.x + " " + index + " " + element);
         auto packedSource = [&](KernelSource source) {
           return inElement(inIndex(std::move(source), index), element);
         };
-        const double error = std::string(element) == "f32" ? rounding : otherElements[1].rounding;
         for (const char *generator : {"cpu-window", "cpu-loops"}) {
           checkKernel(packedSource(winners(packed.pool)), 0, generator);
           for (const char *target : {"native", "avx2"}) {
