@@ -11,7 +11,8 @@ which does not on a CPU, is left out, and so is --math=strict. First variants of
 settings of allocator and OpenMP (variants.py). By the shortest of their steps each mode gets its layout, and all the best settings; all trials
 are in the result. Then
 all programs get the same parameters and the same batch, and what they make of it is compared with PyTorch's in float64: the output, or the loss
-and every gradient of one step, which dlc's module gives back only where it is compiled with --weight-gradients, for this alone. Who errs much more than PyTorch eager ends the case untimed. Then they take turns, another begins each round; in
+and every gradient of one step, which dlc's module gives back only where it is compiled with --weight-gradients, for this alone. Who errs much
+more than PyTorch eager ends the case untimed. Then they take turns, another begins each round; in
 it each warms up, with as many steps as are timed, three at most, and yields a median, and the speed-up of dlc over it. Beside the times stand
 compile time (dlc from nothing, and with what its cache then has; a rival's first step, its own compilation included), the time from opening a
 module to the end of its first step, and the most memory that the process had (VmHWM).

@@ -176,11 +176,11 @@ static Tensor readTensor(const char *buffer, RankedTensorType type) {
 // Kernels
 //===------------------------------------------------------------------------------------------===//
 
-KernelSource dlc::test::inElement(KernelSource source, StringRef element) {
-  const StringRef f32 = "xf32";
+KernelSource dlc::test::inElement(KernelSource source, StringRef element, StringRef written) {
+  const std::string type = ("x" + written).str();
   for (std::string *text : {&source.operands, &source.results, &source.block})
-    for (size_t at = 0; (at = text->find(f32, at)) != std::string::npos; at += element.size())
-      text->replace(at + 1, f32.size() - 1, element.str());
+    for (size_t at = 0; (at = text->find(type, at)) != std::string::npos; at += element.size())
+      text->replace(at + 1, written.size(), element.str());
   return source;
 }
 

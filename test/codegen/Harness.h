@@ -23,8 +23,9 @@ struct KernelSource {
   std::string moduleText() const;
 };
 
-/// `source` with tensors of `element` in place of f32's.
-KernelSource inElement(KernelSource source, llvm::StringRef element);
+/// `source` with tensors of `element` in place of those of `written`.
+KernelSource inElement(KernelSource source, llvm::StringRef element,
+                       llvm::StringRef written = "f32");
 
 /// An element type other than f32, and what sums in it err that are of f32, or f64, and rounded
 /// once to 8 and 11 bits: half an ulp of the largest, and of f32 what sums in blocks do.

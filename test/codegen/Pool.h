@@ -20,6 +20,23 @@ struct Pool {
   std::string typeIndex() const { return "tensor<" + y + "xui8>"; }
 };
 
+/// The largest with the winner's index.
+inline KernelSource winners(const Pool &p) {
+  const std::string both = p.typeY() + ", " + p.typeIndex();
+  return {p.typeX(), both,
+          "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
+              p.typeX() + " -> " + both + "\n dl.yield %y, %i : " + both};
+}
+
+/// What an op makes of a tensor at the winners of an index.
+inline KernelSource atWinners(const Pool &p, const std::string &op, const std::string &from,
+                              const std::string &to) {
+  const std::string operands = from + ", " + p.typeIndex();
+  return {operands, to,
+          "^bb0(%a: " + from + ", %i: " + p.typeIndex() + "):\n %b = " + op + " %a, %i" +
+              p.attributes() + " : " + operands + " to " + to + "\n dl.yield %b : " + to};
+}
+
 /// Among `x` values whose winners are hard to tell: equal ones, infinities and what is not a
 /// number.
 inline void addTies(Tensor &x) {

@@ -129,6 +129,8 @@ struct FilterPlan {
   int64_t taps() const { return product(problem.kernel); }
   /// The taps of `lanes` input channels, whole tiles.
   int64_t tapElements() const { return lanes * lanes * taps(); }
+  /// Whether pixels of a band stand at one distance, and so in no table.
+  bool isOneRow() const { return schedule.bandRows == 1; }
   bool hasLaterOffsets() const { return skipsLines() || asksForCopies(); }
   int64_t laterPlace(Asked asked, int64_t pixel, int64_t place) const;
   /// Where the pixels of a band stand in x, each with its later line.
@@ -278,8 +280,7 @@ SmallVector<int64_t> FilterPlan::offsets(Asked asked) const {
     const int64_t place = (pixel / schedule.bandCols * problem.stride[1] * block.pitch +
                            pixel % schedule.bandCols * colStep()) *
                           pixelStep();
-    // Pixels of one row stand at one distance, and in no table.
-    if (schedule.bandRows > 1 || !hasLaterOffsets())
+    if (!isOneRow() || !hasLaterOffsets())
       offsets.push_back(place);
     if (hasLaterOffsets())
       offsets.push_back(laterPlace(asked, pixel, place));
@@ -875,7 +876,7 @@ LogicalResult codegen::emitFilterConvolution(const KernelSpec &spec, const Candi
                                (row * plan.block.pitch + col) * plan.pixelStep());
   }
   micro.vectors = s.vectors;
-  micro.stepA = s.bandRows == 1 ? plan.colStep() * plan.pixelStep() : 0;
+  micro.stepA = plan.isOneRow() ? plan.colStep() * plan.pixelStep() : 0;
   LLVM::LLVMFuncOp function = s.kernel->emit(module, target, Element::of(spec), micro);
   FilterPhase sums(spec, target, module, phaseSymbol(symbol, candidate, 0), plan);
   sums.reduce(function);

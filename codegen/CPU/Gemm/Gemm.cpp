@@ -8,6 +8,14 @@ using namespace dlc::codegen;
 
 namespace {
 
+/// What a micro-kernel asks for of tensors that are read as the result is written.
+struct ReadAhead {
+  SmallVector<BlockArgument> tensors; ///< row-major, of the result's shape
+  int64_t linesOfStep = 0;
+  /// Of all steps: where the lines of a tile stand from its first place on.
+  SmallVector<int64_t> lines;
+};
+
 /// One phase of a product.
 class GemmPhase : public PackedPhase {
 public:
@@ -20,8 +28,7 @@ public:
   }
 
   void packWhole();
-  void multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile,
-                ArrayRef<BlockArgument> readAhead);
+  void multiply(LLVM::LLVMFuncOp micro, const ReadAhead &readAhead);
   void addParts();
 
 private:
@@ -53,6 +60,7 @@ private:
                 Value first, Value end, int64_t distance, Value steps, Value target);
   void runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp micro, Value packedA,
                 Value packedB, Value accumulators);
+  Value keptSlot(const Task &task, Value tile, Value panel);
   SmallVector<Value> rowsReadAt(Value batch, Value tile, Value panel);
   void prefetchTile(Value batch, Value tile, Value panel);
   void finishTile(Value batch, Value tile, Value panel,
@@ -72,8 +80,7 @@ private:
   Source a, b;
   TotalReducer totals;
   Value matrix;       ///< of a task that makes it as a whole
-  Value laterOffsets; ///< table of the lines of a tile of rows
-  /// What is read as the result is written, and asked for by the micro-kernel.
+  Value laterOffsets; ///< table of the lines that are read ahead
   ArrayRef<BlockArgument> readAhead;
 };
 
@@ -146,26 +153,11 @@ void GemmPhase::packWhole() {
   }
 }
 
-/// Where the lines of a tile stand from its first place on, in a tensor of the result's rows.
-static SmallVector<int64_t> linesOfTile(const GemmProblem &p, const GemmSchedule &s,
-                                        const GemmLayout &layout) {
-  SmallVector<int64_t> lines;
-  for (int64_t row = 0; row < s.rows; ++row)
-    for (int64_t column = 0; column < layout.width; column += p.element.line())
-      lines.push_back(row * p.n + column);
-  return lines;
-}
-
-void GemmPhase::multiply(LLVM::LLVMFuncOp micro, const MicroTile &microTile,
-                         ArrayRef<BlockArgument> readAhead) {
-  this->readAhead = readAhead;
+void GemmPhase::multiply(LLVM::LLVMFuncOp micro, const ReadAhead &ahead) {
   readOperands();
-  laterOffsets = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
-  if (!readAhead.empty()) {
-    SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
-    lines.resize(problem.steps() * microTile.laterLines, lines.back());
-    laterOffsets = e.table("later_lines", lines);
-  }
+  readAhead = ahead.tensors;
+  laterOffsets = readAhead.empty() ? LLVM::ZeroOp::create(e.b, e.loc, e.pointerType()).getResult()
+                                   : e.table("later_lines", ahead.lines);
   problem.kernel->begin(e);
   Task task = decode(kernel.task);
   tileBuffer = kernel.scratch;
@@ -340,10 +332,8 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
     Value slot = e.constant(0);
     if (layout.inWorkspace)
       slot = e.add(e.mul(e.add(e.mul(task.batch, layout.panels), panel), layout.tiles), tile);
-    else if (layout.finishesTiles)
-      slot = e.sub(panel, task.panel);
-    else if (layout.keepsAll)
-      slot = e.add(e.mul(e.sub(panel, task.panel), schedule.tiles), e.sub(tile, task.tile));
+    else if (layout.finishesTiles || layout.keepsAll)
+      slot = keptSlot(task, tile, panel);
     Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
     Value rows = e.at(packedA, e.mul(e.sub(tile, block.tile), layout.tileElements));
     Value columns = e.at(packedB, e.mul(e.sub(panel, block.panel), layout.panelElements));
@@ -370,6 +360,13 @@ void GemmPhase::runTiles(const Task &task, const Block &block, LLVM::LLVMFuncOp 
   e.loop(block.panel, block.panelEnd, 1, [&](Value panel) {
     e.loop(block.tile, block.tileEnd, 1, [&](Value tile) { run(tile, panel); });
   });
+}
+
+/// Of accumulators that wait for others: of all tiles of a task, or of the panels of one.
+Value GemmPhase::keptSlot(const Task &task, Value tile, Value panel) {
+  Value number = e.sub(panel, task.panel);
+  return layout.finishesTiles ? number
+                              : e.add(e.mul(number, schedule.tiles), e.sub(tile, task.tile));
 }
 
 /// Where a tile begins in each tensor that is read ahead.
@@ -443,10 +440,7 @@ void GemmPhase::finishRows(const Task &task, Value first, Value end, Value accum
   auto writeAt = [&](ValueRange before, Value tile, Value m, Value panel, Value v, Value mask) {
     Value row = e.add(e.mul(tile, schedule.rows), m);
     Value column = e.add(e.mul(panel, layout.width), v);
-    Value slot = e.sub(panel, task.panel);
-    if (!layout.finishesTiles)
-      slot = e.add(e.mul(slot, schedule.tiles), e.sub(tile, task.tile));
-    Value acc = e.at(accumulators, e.mul(slot, layout.slotElements));
+    Value acc = e.at(accumulators, e.mul(keptSlot(task, tile, panel), layout.slotElements));
     c.prefetch({task.batch, e.add(row, 1), column});
     return write(before, e.loadAligned(e.at(acc, e.add(e.mul(m, layout.width), v))),
                  {{task.batch, row, column}, 2, 1, mask});
@@ -484,6 +478,23 @@ void GemmPhase::addParts() {
   totals.end(kernel.task);
 }
 
+/// Nothing, unless rows of tiles are finished one by one.
+static ReadAhead readAheadOf(const KernelSpec &spec, const GemmProblem &p, const GemmSchedule &s,
+                             const GemmLayout &layout) {
+  ReadAhead ahead;
+  if (!layout.finishesTiles || p.kernel->inGroups())
+    return ahead;
+  for (int64_t row = 0; row < s.rows; ++row)
+    for (int64_t column = 0; column < layout.width; column += p.element.line())
+      ahead.lines.push_back(row * p.n + column);
+  if (!fitsTable(ahead.lines))
+    return {};
+  ahead.tensors = rowsReadBehindAnchor(spec, p.element, p.mapC.shape);
+  ahead.linesOfStep = ceilDiv(int64_t(ahead.lines.size()), p.steps());
+  ahead.lines.resize(p.steps() * ahead.linesOfStep, ahead.lines.back());
+  return ahead;
+}
+
 LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candidate,
                                 const CpuTarget &target, StringRef symbol, ModuleOp module,
                                 GemmProblem problem) {
@@ -495,12 +506,10 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
     micro.rowOffsets.push_back(problem.kernel->inGroups() ? row * layout.lanes : row);
   micro.vectors = schedule.vectors;
   micro.stepA = layout.pitchA;
-  SmallVector<BlockArgument> readAhead;
-  if (SmallVector<int64_t> lines = linesOfTile(problem, schedule, layout);
-      layout.finishesTiles && !problem.kernel->inGroups() && fitsTable(lines)) {
-    readAhead = rowsReadBehindAnchor(spec, problem.element, problem.mapC.shape);
-    micro.laterLines = readAhead.empty() ? 0 : ceilDiv(int64_t(lines.size()), problem.steps());
-    micro.laterArguments = readAhead.size(), micro.laterOffsets = true;
+  const ReadAhead ahead = readAheadOf(spec, problem, schedule, layout);
+  if (!ahead.tensors.empty()) {
+    micro.laterLines = ahead.linesOfStep, micro.laterOffsets = true;
+    micro.laterArguments = ahead.tensors.size();
   }
   LLVM::LLVMFuncOp function = problem.kernel->emit(module, target, problem.element, micro);
   const bool packs = schedule.packed != GemmProblem::Operand::None;
@@ -513,7 +522,7 @@ LogicalResult codegen::emitGemm(const KernelSpec &spec, const Candidate &candida
   }
   GemmPhase product(spec, candidate, target, module, phaseSymbol(symbol, candidate, packs), problem,
                     schedule);
-  product.multiply(function, micro, readAhead);
+  product.multiply(function, ahead);
   if (failed(product.finish()))
     return failure();
   if (layout.inWorkspace) {

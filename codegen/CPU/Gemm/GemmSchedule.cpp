@@ -150,9 +150,10 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
   GemmLayout layout(p, s, m.lanes);
   s.tiles = layout.tiles;
   s.panels = layout.panels;
-  // What of b stays in a quarter of L2.
-  const int64_t fittingPanels =
-      std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.panelElements));
+  auto inQuarterOfL2 = [&](int64_t elements) {
+    return std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * elements));
+  };
+  const int64_t fittingPanels = inQuarterOfL2(layout.panelElements);
   // A tile meets all panels of a task.
   if (layout.finishesTiles)
     s.panels = std::min(s.panels, fittingPanels);
@@ -165,9 +166,7 @@ static GemmSchedule completeSchedule(GemmSchedule s, const GemmProblem &p, const
     s.tiles = std::clamp<int64_t>(m.l2Bytes / 2 / (m.elementBytes * layout.slotElements * s.panels),
                                   1, s.tiles);
   // The packed block of a stays in a quarter of L2, beside the accumulators and the stream of b.
-  const int64_t fitting =
-      std::max<int64_t>(1, m.l2Bytes / 4 / (m.elementBytes * layout.tileElements));
-  s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, fitting));
+  s.blockTiles = ceilDiv(s.tiles, ceilDiv(s.tiles, inQuarterOfL2(layout.tileElements)));
   // A quarter is b's, too, unless a would have to be packed again for each of its blocks.
   s.blockPanels = s.panels;
   if (s.blockTiles == s.tiles)

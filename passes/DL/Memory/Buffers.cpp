@@ -52,6 +52,13 @@ int64_t dlc::dl::bytesOf(Value value) {
   return program::storageBytes(cast<RankedTensorType>(value.getType()));
 }
 
+int64_t dlc::dl::bytesOfAll(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values)
+    bytes += bytesOf(value);
+  return bytes;
+}
+
 bool dlc::dl::runsNothing(FusedOp fused) {
   return llvm::all_of(fused.getResultTypes(),
                       [](Type type) { return cast<RankedTensorType>(type).getNumElements() == 0; });
@@ -68,11 +75,7 @@ double dlc::dl::secondsOf(Operation *op) {
     return 0;
   if (program::CandidateAttr candidate = chosenFor(op))
     return candidate.getSeconds().getValueAsDouble();
-  int64_t bytes = 0;
-  for (Value value : op->getOperands())
-    bytes += bytesOf(value);
-  for (Value value : op->getResults())
-    bytes += bytesOf(value);
+  const int64_t bytes = bytesOfAll(op->getOperands()) + bytesOfAll(op->getResults());
   return double(bytes) / 1e10;
 }
 

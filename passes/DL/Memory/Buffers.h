@@ -27,6 +27,7 @@ bool isJoin(mlir::Operation *op);
 IndexOp joinOf(mlir::Value value);
 
 int64_t bytesOf(mlir::Value value);
+int64_t bytesOfAll(mlir::ValueRange values);
 
 /// Whether all results of a region are empty: then no kernel runs, and none is asked for.
 bool runsNothing(FusedOp fused);

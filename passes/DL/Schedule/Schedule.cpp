@@ -91,11 +91,17 @@ static llvm::SmallSetVector<Value, 4> buffersOf(Operation *op) {
   return buffers;
 }
 
-static int64_t resultBytes(Operation *op) {
-  int64_t bytes = 0;
-  for (Value result : op->getResults())
-    bytes += bytesOf(result);
-  return bytes;
+/// The ops that read a value, also by its views.
+static SmallVector<Operation *> readersOf(Value value) {
+  SmallVector<Operation *> readers;
+  SmallVector<Value> held = {value};
+  for (size_t i = 0; i < held.size(); ++i)
+    for (Operation *user : held[i].getUsers())
+      if (isView(user))
+        held.push_back(user->getResult(0));
+      else
+        readers.push_back(user);
+  return readers;
 }
 
 /// Whether a region puts the elements of a tensor into another order and does nothing else.
@@ -154,7 +160,7 @@ Scheduler::Scheduler(EntryOp entry) {
   for (Value gradient : gradients)
     bytes[gradient.getDefiningOp()] += bytesOf(gradient);
   for (auto [producer, ofGradients] : bytes)
-    if (2 * ofGradients >= resultBytes(producer))
+    if (2 * ofGradients >= bytesOfAll(producer->getResults()))
       weightGradients.insert(producer);
   // What is only added to one is one, and what is converted for one.
   for (Operation *op : llvm::reverse(ops))
@@ -168,11 +174,9 @@ Scheduler::Scheduler(EntryOp entry) {
 
 /// What reads the variable runs before its update; of two updates, the first of them.
 void Scheduler::addReaders(Value old, size_t update) {
-  for (Operation *user : old.getUsers()) {
-    if (isView(user))
-      addReaders(user->getResult(0), update);
+  for (Operation *user : readersOf(old)) {
     auto found = position.find(user);
-    if (found == position.end() || isView(user) || found->second == update ||
+    if (found == position.end() || found->second == update ||
         (user->hasAttr(updateAttr) && found->second > update))
       continue;
     if (updatesBehind[user].insert(update))
@@ -182,7 +186,8 @@ void Scheduler::addReaders(Value old, size_t update) {
 
 /// Bytes of the results minus those of the buffers that die here.
 int64_t Scheduler::addedBytes(Operation *op) const {
-  int64_t added = op->hasAttr(updateAttr) ? 0 : resultBytes(op); // an update's lie in variables
+  // An update's lie in variables.
+  int64_t added = op->hasAttr(updateAttr) ? 0 : bytesOfAll(op->getResults());
   for (Value buffer : buffersOf(op))
     if (usesLeft.lookup(buffer) == 1)
       added -= bytesOf(buffer);
@@ -209,9 +214,7 @@ void Scheduler::makeReady(size_t index) {
 
 /// The last reader of a buffer frees it, and so moves forward among what is ready.
 void Scheduler::rankReaders(Value buffer) {
-  for (Operation *user : buffer.getUsers()) {
-    if (isView(user))
-      rankReaders(user->getResult(0));
+  for (Operation *user : readersOf(buffer)) {
     auto found = position.find(user);
     if (found == position.end() || !readyRank.contains(found->second))
       continue;
@@ -251,15 +254,6 @@ SmallVector<Operation *> Scheduler::run() {
   return order;
 }
 
-/// The ops that read a buffer, also by its views.
-static void addReaders(Value buffer, SmallVectorImpl<Operation *> &readers) {
-  for (Operation *user : buffer.getUsers())
-    if (isView(user))
-      addReaders(user->getResult(0), readers);
-    else
-      readers.push_back(user);
-}
-
 /// Where the op goes down to: in front of its first reader, where that saves bytes. Unchanged, if
 /// it stays.
 Scheduler::Place Scheduler::lowered(Operation *op, const DenseMap<Operation *, Place> &places,
@@ -287,9 +281,8 @@ Scheduler::Place Scheduler::lowered(Operation *op, const DenseMap<Operation *, P
   for (Value result : op->getResults())
     saved += joinOf(result) ? 0 : bytesOf(result);
   for (Value buffer : buffersOf(op)) {
-    SmallVector<Operation *> readers;
-    ::addReaders(buffer, readers);
-    if (llvm::all_of(readers, [&](Operation *reader) { return placeOf(reader) < first; }))
+    auto isEarlier = [&](Operation *reader) { return placeOf(reader) < first; };
+    if (llvm::all_of(readersOf(buffer), isEarlier))
       saved -= bytesOf(buffer);
   }
   return saved > 0 ? first : own;

@@ -20,11 +20,8 @@ static const Pool pools[] = {
 
 TEST(CudaWindow, All) {
   for (const Pool &p : pools) {
-    const std::string x = p.typeX(), y = p.typeY(), i = p.typeIndex();
-    checkCudaKernel({x, y + ", " + i,
-                     "^bb0(%x: " + x + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " + x +
-                         " -> " + y + ", " + i + "\n dl.yield %y, %i : " + y + ", " + i},
-                    0, "cuda-window");
+    const std::string x = p.typeX(), y = p.typeY();
+    checkCudaKernel(winners(p), 0, "cuda-window");
     for (std::string padding : {"", " count_include_pad"}) {
       checkCudaKernel({x, y,
                        "^bb0(%x: " + x + "):\n %y = dl.average_pool %x" + p.attributes() + padding +
@@ -36,21 +33,9 @@ TEST(CudaWindow, All) {
                       rounding, "cuda-window");
     }
     // The gradient with indices that a forward pass made, and their gather.
-    CompiledTestKernel forward({x, y + ", " + i,
-                                "^bb0(%x: " + x + "):\n %y, %i = dl.max_pool %x" + p.attributes() +
-                                    " : " + x + " -> " + y + ", " + i +
-                                    "\n dl.yield %y, %i : " + y + ", " + i},
-                               "cuda:simt", "cuda-elements");
-    CompiledTestKernel backward({y + ", " + i, x,
-                                 "^bb0(%d: " + y + ", %i: " + i +
-                                     "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() +
-                                     " : " + y + ", " + i + " to " + x + "\n dl.yield %x : " + x},
-                                "cuda:simt");
-    CompiledTestKernel gather({x + ", " + i, y,
-                               "^bb0(%x: " + x + ", %i: " + i +
-                                   "):\n %y = dl.max_pool_gather %x, %i" + p.attributes() + " : " +
-                                   x + ", " + i + " to " + y + "\n dl.yield %y : " + y},
-                              "cuda:simt");
+    CompiledTestKernel forward(winners(p), "cuda:simt", "cuda-elements");
+    CompiledTestKernel backward(atWinners(p, "dl.max_pool_backward", y, x), "cuda:simt");
+    CompiledTestKernel gather(atWinners(p, "dl.max_pool_gather", x, y), "cuda:simt");
     ASSERT_TRUE(forward && backward && gather);
     std::vector<Tensor> images = forward.randomInputs(), made = forward.run(images);
     std::vector<Tensor> down = {backward.randomInputs(5)[0], made[1]}, back = {images[0], made[1]};

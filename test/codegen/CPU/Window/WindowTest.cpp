@@ -22,14 +22,6 @@ static const Pool pools[] = {
 
 static const char *const paddings[] = {"", " count_include_pad"};
 
-/// The largest with the winner's index.
-static KernelSource winners(const Pool &p) {
-  const std::string both = p.typeY() + ", " + p.typeIndex();
-  return {p.typeX(), both,
-          "^bb0(%x: " + p.typeX() + "):\n %y, %i = dl.max_pool %x" + p.attributes() + " : " +
-              p.typeX() + " -> " + both + "\n dl.yield %y, %i : " + both};
-}
-
 /// The first of equal ones wins, and the first NaN over all.
 TEST(Window, Ties) {
   for (const Pool &p : pools)
@@ -46,19 +38,7 @@ TEST(Window, Ties) {
 }
 
 static KernelSource winnersGradient(const Pool &p) {
-  const std::string both = p.typeY() + ", " + p.typeIndex();
-  return {both, p.typeX(),
-          "^bb0(%d: " + p.typeY() + ", %i: " + p.typeIndex() +
-              "):\n %x = dl.max_pool_backward %d, %i" + p.attributes() + " : " + both + " to " +
-              p.typeX() + "\n dl.yield %x : " + p.typeX()};
-}
-
-/// The same with an index of less than a byte.
-static KernelSource inIndex(KernelSource source, const std::string &element) {
-  for (std::string *text : {&source.operands, &source.results, &source.block})
-    for (size_t at = 0; (at = text->find("xui8", at)) != std::string::npos; ++at)
-      text->replace(at + 1, 3, element);
-  return source;
+  return atWinners(p, "dl.max_pool_backward", p.typeY(), p.typeX());
 }
 
 /// Pools whose rows are whole vectors, in blocks of channels, and others, and types of the index
@@ -134,11 +114,7 @@ TEST(Window, Backward) {
 }
 
 static KernelSource gather(const Pool &p) {
-  const std::string operands = p.typeX() + ", " + p.typeIndex();
-  return {operands, p.typeY(),
-          "^bb0(%x: " + p.typeX() + ", %i: " + p.typeIndex() +
-              "):\n %y = dl.max_pool_gather %x, %i" + p.attributes() + " : " + operands + " to " +
-              p.typeY() + "\n dl.yield %y : " + p.typeY()};
+  return atWinners(p, "dl.max_pool_gather", p.typeX(), p.typeY());
 }
 
 /// Indices of 2 and of 4 bits: whole bytes at a time, and where a byte belongs to several rows.
@@ -149,7 +125,7 @@ TEST(Window, PackedIndices) {
            {OtherElement{"f32", rounding}, otherElements[0], otherElements[1]}) {
         SCOPED_TRACE(packed.pool.x + " " + index + " " + element);
         auto packedSource = [&](KernelSource source) {
-          return inElement(inIndex(std::move(source), index), element);
+          return inElement(inElement(std::move(source), index, "ui8"), element);
         };
         for (const char *generator : {"cpu-window", "cpu-loops"}) {
           checkKernel(packedSource(winners(packed.pool)), 0, generator);
