@@ -144,17 +144,14 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const bool filter = p.direction == Direction::BackwardFilter;
   // A complex product is four real ones, two for each part of the result.
   const double steps = double(z.parts) * double(filter ? z.blockTiles : z.sourceChannels);
-  const double tiles = filter ? double(z.sourceVectors * z.lanes / s.rows) : double(z.tilePanels());
-  const double perCall = 30 + 3 * double(s.rows * s.vectors);
-  const double products = double(z.blocks * z.points * z.targetPanels) * tiles *
-                          (steps * fmaKernel().cycles(machine, s.rows, s.vectors) + perCall);
-  // The tiles that a task keeps for itself lie beyond its L2, where products wait for them:
-  // measured on the filters' gradients of AlexNet and VGG16, 1.15 to 1.4 times as long.
-  const bool keepsFarTiles =
-      filter && !s.sharesTiles &&
-      4 * z.points * z.blockTiles * (s.channelVectors * z.parts * z.lanes + s.panels * z.width) >
-          machine.l2Bytes;
-  double cycles = (keepsFarTiles ? 1.2 : 1.0) * products;
+  const double tiles =
+      filter ? double(z.blocks * z.sourceVectors * z.lanes / s.rows) : double(z.allTilePanels());
+  // What a call takes beside its steps hides behind those of its neighbours, but for its stores.
+  const double registers = double(s.rows * s.vectors);
+  const double perCall = std::max(
+      steps * fmaKernel().cycles(machine, s.rows, s.vectors) + 0.5 * registers, 30 + 3 * registers);
+  const double products = double(z.points * z.targetPanels) * tiles * perCall;
+  double cycles = products;
   // Each task transforms the tiles that it needs; segments are transposed on their way.
   auto segment = [&](int64_t rows, int64_t pitch, double pixel, double transform) {
     return double(rows * pitch) * pixel + double(s.segmentTiles) * transform;
@@ -171,34 +168,48 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
   cycles += p.imageCycles() * pixelsRead(p, z) * double(z.sourceVectors) * chunks;
   cycles += filterCycles(z, costs);
-  // The transformed filter, or the sums of its gradient, pass through each block: from memory, in
-  // runs of a panel, where they are far more than the last cache holds. With real points one panel
-  // of the filter is on its way while another one is multiplied. Its first pass is what all kernels
-  // add for their workspace, and half of that is hidden, too.
+  // The first pass of a transformed filter is what all kernels add for their workspace. Half of it
+  // is hidden, as one panel is on its way while another one is multiplied.
   const auto filterBytes = double(z.filterPointBytes());
-  const bool streams = filterBytes > double(machine.l2Bytes), arrives = !filter && z.parts == 1;
+  const bool streams = filterBytes > double(machine.l2Bytes);
+  const double multiplying = tileSeconds(products, machine);
   double seconds = tileSeconds(cycles, machine);
-  if (streams && arrives)
-    seconds -= std::min(tileSeconds(products, machine), memorySeconds(filterBytes, target)) / 2;
-  // What a block's tiles became comes again for each panel where it leaves little room for others.
+  if (streams && !filter)
+    seconds -= std::min(multiplying, memorySeconds(filterBytes, target)) / 2;
+  // What a block's tiles became comes again for each panel where it leaves little room for others,
+  // and what does not fit half of L2 of a panel's products goes further out.
   const double tileBytes = double(z.sourceTileBytes());
   if (!filter && s.sharesTiles)
     seconds += tileBytes * z.blocks * double(1 + z.targetPanels) / machine.l3StreamBytesPerSecond;
-  else if (arrives && tileBytes > double(machine.lastCacheBytes()) / 2)
-    seconds += tileBytes * z.blocks * z.targetPanels / machine.runBytesPerSecond;
+  else if (!filter && tileBytes > double(machine.lastCacheBytes()))
+    seconds += tileBytes * z.blocks * z.targetPanels / machine.l3BytesPerSecond;
+  if (!filter)
+    seconds += double(z.blocks * z.targetPanels) *
+               std::max(0.0, double(z.productBytes()) - double(machine.l2Bytes) / 2) /
+               machine.runBytesPerSecond;
   // Shared tiles are written once and read once; a point's sums stay while a round's blocks pass.
+  // Those of a task come back once, from memory where the last cache does not hold them.
+  const double filterTileBytes = double(z.filterTileBytes(s.channelVectors, s.panels));
   if (filter && s.sharesTiles) {
     const bool fits = z.sharedBlocks() * z.filterTileBytes() <= machine.lastCacheBytes();
     seconds += 2 * double(z.blocks * z.filterTileBytes()) /
                (fits ? machine.l3StreamBytesPerSecond : machine.streamBytesPerSecond);
+  } else if (filter && filterTileBytes > double(machine.lastCacheBytes())) {
+    seconds += filterTileBytes * z.blocks * chunks * sourceChunks / machine.streamBytesPerSecond;
   }
+  // The transformed filter, or the sums of its gradient, pass through each block: from memory, the
+  // sums in runs of a panel, where they are far more than the last cache holds.
   if (streams) {
-    const double passes = !filter         ? double(arrives ? z.blocks - 1 : z.blocks)
+    const double passes = !filter         ? double(z.blocks - 1)
                           : s.sharesTiles ? 2 * double(z.sharedRounds())
                                           : 2 * double(z.blocks);
-    const double fromMemory = arrives ? machine.streamBytesPerSecond : machine.runBytesPerSecond;
     const bool fits = filterBytes <= 2 * double(machine.lastCacheBytes());
-    seconds += filterBytes * passes / (fits ? machine.l3StreamBytesPerSecond : fromMemory);
+    const double passing = filterBytes * passes /
+                           (fits     ? machine.l3StreamBytesPerSecond
+                            : filter ? machine.runBytesPerSecond
+                                     : machine.streamBytesPerSecond);
+    const bool arrives = !filter || (fits && !s.sharesTiles);
+    seconds += std::max(0.0, passing - (arrives ? machine.hiddenShare * multiplying : 0));
   }
   return seconds;
 }
@@ -235,6 +246,7 @@ private:
   void addTiles(WinogradSchedule s);
   void addBlocks(WinogradSchedule s);
   void complete(WinogradSchedule s);
+  void cut(WinogradSchedule s);
   void consider(const WinogradSchedule &s, const WinogradSizes &z, bool idle);
 
   const ConvolutionProblem &p;
@@ -310,22 +322,31 @@ void ScheduleSearch::addTiles(WinogradSchedule s) {
   }
 }
 
-/// Cuts channels until there are enough tasks, and what a task keeps is not too large.
+/// Of tasks.
+static const int64_t enough = 16;
+
+/// Parts of all blocks add sums to be added up, and save that channels are cut.
 void ScheduleSearch::complete(WinogradSchedule s) {
-  WinogradSizes z(p, s, m.lanes);
+  const WinogradSizes z(p, s, m.lanes);
   s.panels = z.targetPanels;
   s.channelVectors = z.sourceVectors;
-  const int64_t enough = 16;
   if (isFilter() && z.filterTileBytes() <= mostSharedTiles) {
     s.sharesTiles = true;
     consider(s, z, false);
     s.sharesTiles = false;
   }
-  if (isFilter()) {
-    const int64_t sums = 4 * z.points * z.sourceVectors * z.lanes * z.targetPanels * z.width;
-    s.splits = std::clamp<int64_t>(mostPartialSums / sums, 1, std::min(enough, z.blocks));
-    s.splits = ceilDiv(z.blocks, ceilDiv(z.blocks, s.splits)); // every part has a block
+  const int64_t sums = 4 * z.points * z.sourceVectors * z.lanes * z.targetPanels * z.width;
+  const int64_t mostSplits =
+      isFilter() ? std::clamp<int64_t>(mostPartialSums / sums, 1, std::min(enough, z.blocks)) : 1;
+  for (int64_t splits = mostSplits; splits >= 1; splits /= 2) {
+    s.splits = ceilDiv(z.blocks, ceilDiv(z.blocks, splits)); // every part has a block
+    cut(s);
   }
+}
+
+/// Cuts channels until there are enough tasks, and what a task keeps is not too large.
+void ScheduleSearch::cut(WinogradSchedule s) {
+  const WinogradSizes z(p, s, m.lanes);
   auto tasks = [&] {
     const int64_t chunks = ceilDiv(z.targetPanels, s.panels);
     return chunks * (isFilter() ? s.splits * ceilDiv(z.sourceVectors, s.channelVectors) : z.blocks);

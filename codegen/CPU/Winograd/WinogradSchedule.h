@@ -70,6 +70,11 @@ struct WinogradSizes {
   int64_t segmentCols() const { return schedule.segmentTiles * schedule.tileCols; }
   int64_t targetPitch() const { return roundUp(segmentCols(), lanes); }
   int64_t tilePanels() const { return ceilDiv(blockTiles, schedule.rows); }
+  /// Of all blocks, the last of which may hold less.
+  int64_t allTilePanels() const {
+    const int64_t rest = (segments - (blocks - 1) * schedule.blockSegments) * schedule.segmentTiles;
+    return (blocks - 1) * tilePanels() + ceilDiv(rest, schedule.rows);
+  }
   /// Of output channels that a panel holds.
   int64_t panelChannels() const { return width / parts; }
   int64_t channelVectorsOfPanel() const { return schedule.vectors / parts; }
@@ -81,9 +86,12 @@ struct WinogradSizes {
   int64_t sourceTileBytes() const {
     return 4 * points * parts * blockTiles * sourceVectors * lanes;
   }
+  /// Of a block's products with a panel of the filter, in the data directions.
+  int64_t productBytes() const { return 4 * points * tilePanels() * schedule.rows * width; }
   /// Of what a block's tiles of x and of dy become, for the filter's gradient.
-  int64_t filterTileBytes() const {
-    return 4 * points * blockTiles * (sourceVectors * lanes * parts + targetPanels * width);
+  int64_t filterTileBytes() const { return filterTileBytes(sourceVectors, targetPanels); }
+  int64_t filterTileBytes(int64_t channelVectors, int64_t panels) const {
+    return 4 * points * blockTiles * (channelVectors * lanes * parts + panels * width);
   }
   /// Of the transformed filter, in the data directions.
   int64_t filterPointBytes() const { return 4 * points * sourceChannels * targetPanels * width; }
