@@ -77,6 +77,11 @@ void copyTransposed(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::V
                     const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
                     mlir::Value target, mlir::Value tile, int64_t step = 1, int64_t turns = 1);
 
+/// Forward, of a problem without depth, groups and blocks of channels: each row of the taps of each
+/// channel is a channel of its own, which has as many rows as y: a filter's elements stay in their
+/// order. So odd numbers of channels fill pairs but for the last one.
+ConvolutionProblem tapRowsProblem(const ConvolutionProblem &problem);
+
 /// Forward and backward data; nothing where the schedule's offsets into the image do not fit its
 /// tables: those of blocks of channels in place, of some hundred million pixels each.
 std::optional<Candidate> dataCandidate(const ConvolutionProblem &problem,

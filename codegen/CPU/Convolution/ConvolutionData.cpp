@@ -111,11 +111,46 @@ private:
 
 } // namespace
 
-std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &problem,
+ConvolutionProblem codegen::tapRowsProblem(const ConvolutionProblem &p) {
+  ConvolutionProblem rows = p;
+  rows.inChannels = p.inChannels * p.kernel[1];
+  rows.input[1] = p.output[1];
+  rows.kernel[1] = rows.stride[1] = rows.dilation[1] = 1;
+  rows.padLow[1] = 0;
+  return rows;
+}
+
+/// The image of tapRowsProblem(p): `single` is that of `p`.
+static Source tapRowsOf(PackEmitter &e, const Source &single, const ConvolutionProblem &p) {
+  auto rowOf = [&e, &p](ValueRange indices) {
+    SmallVector<Value> place(indices);
+    place[1] = e.div(indices[1], p.kernel[1]);
+    Value tap = e.rem(indices[1], p.kernel[1]);
+    place[3] =
+        e.add(e.add(e.mul(indices[3], p.stride[1]), e.mul(tap, p.dilation[1])), -p.padLow[1]);
+    return place;
+  };
+  Source rows;
+  rows.read = [&e, &p, single, rowOf](const Place &place) {
+    Place there = place;
+    there.indices = rowOf(place.indices);
+    Value &row = there.indices[3];
+    Value last = e.constant(p.input[1] - 1);
+    Value exists = e.both(e.less(e.constant(-1), row), e.less(row, e.add(last, 1)));
+    row = e.maximum(e.minimum(row, last), e.constant(0));
+    return e.select(exists, single.read(there), e.zeroVector());
+  };
+  if (single.address)
+    rows.address = [single, rowOf](ValueRange indices) { return single.address(rowOf(indices)); };
+  return rows;
+}
+
+std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &stored,
                                                 const DataSchedule &schedule,
                                                 const CpuTarget &target) {
-  const MachineModel machine(target, problem.elementBytes);
-  DataPlan plan(problem, schedule, machine.lanes);
+  const MachineModel machine(target, stored.elementBytes);
+  DataPlan plan(stored, schedule, machine.lanes);
+  const ConvolutionProblem &problem = plan.problem;
   if (!plan.fitsTables())
     return std::nullopt;
   Candidate candidate;
@@ -129,7 +164,8 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
         {uint64_t(plan.packTasks()), uint64_t(problem.elementBytes * plan.packElements())});
     candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
     std::string form = "direct " + filterOrder(problem) + " vectors " +
-                       std::to_string(schedule.vectors) + schedule.kernel->suffix();
+                       std::to_string(schedule.vectors) + schedule.kernel->suffix() +
+                       (schedule.rowsAsChannels ? " rows" : "");
     candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   }
   candidate.phases.push_back({uint64_t(plan.computeTasks()), problem.elementBytes * scratch});
@@ -142,6 +178,8 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &proble
   const double copied =
       double(plan.computeTasks() * plan.blocks() * plan.sourceElements() * plan.geometry.numbers);
   candidate.cost += tileSeconds(problem.imageCycles() * copied / double(machine.lanes), machine);
+  if (schedule.rowsAsChannels) // a row of x is read for each tap that meets it
+    candidate.cost += tileSeconds(3 * copied / double(machine.lanes), machine);
   if (schedule.inPlace)
     candidate.cost -= hiddenSeconds(candidate.cost, double(problem.imageBytes()), target);
   return candidate;
@@ -172,8 +210,13 @@ DataPhase::Task DataPhase::decode(Value number) {
 void DataPhase::compute() {
   const int64_t sources = geometry.groups * geometry.channels,
                 targets = geometry.groups * geometry.targetChannels;
-  image = source(
-      0, imageOrBlockMap(geometry.batch, sources, plan.problem.sourceBlock(), geometry.source));
+  if (schedule.rowsAsChannels)
+    image =
+        tapRowsOf(e, source(0, imageMap(geometry.batch, plan.stored.inChannels, plan.stored.input)),
+                  plan.stored);
+  else
+    image = source(
+        0, imageOrBlockMap(geometry.batch, sources, plan.problem.sourceBlock(), geometry.source));
   if (geometry.numbers == 2 && geometry.sourceBlock == 1)
     image = pairsOf(e, image,
                     {.axis = 1,

@@ -417,6 +417,13 @@ static bool canPairPlanes(const DataGeometry &geometry, const MicroKernel &kerne
          (complete || (forward && geometry.groups == 1 && geometry.channels > 1));
 }
 
+/// Whether pairs of channels would lack a neighbour that rows of taps have.
+static bool fillsPairsByRows(const ConvolutionProblem &p) {
+  const bool isFlat = p.input[0] == 1 && p.kernel[0] == 1 && p.output[0] == 1;
+  return p.direction == Direction::Forward && isFlat && p.groups == 1 && p.xBlock == 1 &&
+         p.inChannels % 2 != 0 && p.kernel[1] > 1;
+}
+
 bool codegen::computesOperands(const KernelSpec &spec) {
   return !llvm::all_of(spec.anchorOp()->getOperands(), operandAsStored);
 }
@@ -459,6 +466,20 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
     return isVectorAxis(spec, rows, 4);
   };
   for (const MicroKernel *kernel : microKernels(element, target)) {
+    auto add = [&](const DataGeometry &geometry, bool inPlace, bool rowsAsChannels) {
+      const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
+      for (DataSchedule &schedule :
+           chooseDataSchedules(geometry, machine, severalRows, inPlace, *kernel)) {
+        schedule.rowsAsChannels = rowsAsChannels;
+        if (std::optional<Candidate> candidate = dataCandidate(p, schedule, target))
+          all.push_back(std::move(*candidate));
+      }
+    };
+    if (kernel->step() > 1 && fillsPairsByRows(p)) {
+      const DataGeometry rows(tapRowsProblem(p), kernel->step(), kernel->group());
+      if (canPairPlanes(rows, *kernel, /*forward=*/true))
+        add(rows, /*inPlace=*/false, /*rowsAsChannels=*/true);
+    }
     // What stands together are channels of a block, a place or a group of them.
     const int64_t together = kernel->step() * kernel->group();
     const DataGeometry geometry(p, kernel->step(), kernel->group());
@@ -466,14 +487,10 @@ static SmallVector<Candidate> directCandidates(const KernelSpec &spec, const Con
         (p.sourceBlock() == 1 ? !canPairPlanes(geometry, *kernel, p.direction == Direction::Forward)
                               : geometry.channels % together != 0))
       continue;
-    const bool severalRows = geometry.targetBlock > 1 || rowsAreOne();
     const bool inPlace = geometry.sourceBlock > 1 && geometry.targetBlock > 1 &&
                          isStored(0, *kernel) && geometry.isInside() &&
                          (kernel->group() == 1 || p.sourceLast());
-    for (const DataSchedule &schedule :
-         chooseDataSchedules(geometry, machine, severalRows, inPlace, *kernel))
-      if (std::optional<Candidate> candidate = dataCandidate(p, schedule, target))
-        all.push_back(std::move(*candidate));
+    add(geometry, inPlace, /*rowsAsChannels=*/false);
   }
   return all;
 }

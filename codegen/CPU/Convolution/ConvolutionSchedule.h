@@ -27,6 +27,8 @@ struct DataSchedule {
   /// Each task packs what it needs of the filter into its scratch; else a phase of its own packs
   /// all of it into the workspace.
   bool packsInTask = false;
+  /// What is multiplied is tapRowsProblem of the problem.
+  bool rowsAsChannels = false;
   const MicroKernel *kernel = &fmaKernel();
 
   template <typename Self, typename Fields> static void fields(Self &s, Fields &f) {
@@ -39,6 +41,7 @@ struct DataSchedule {
     f("x", s.panels);
     f(" in place", s.inPlace);
     f(" packed by tasks", s.packsInTask);
+    f(" rows as channels", s.rowsAsChannels);
     f(s.kernel);
   }
 };

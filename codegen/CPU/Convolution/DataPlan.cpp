@@ -1,13 +1,15 @@
 //===- DataPlan.cpp - see DataPlan.h ----------------------------------------------------------===//
 #include "codegen/CPU/Convolution/DataPlan.h"
+#include "codegen/CPU/Convolution/Convolution.h"
 
 using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-DataPlan::DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes)
-    : problem(problem), geometry(problem, schedule.kernel->step(), schedule.kernel->group()),
-      schedule(schedule), block(geometry, schedule), lanes(lanes), width(schedule.vectors * lanes),
+DataPlan::DataPlan(const ConvolutionProblem &stored, const DataSchedule &schedule, int64_t lanes)
+    : stored(stored), problem(schedule.rowsAsChannels ? tapRowsProblem(stored) : stored),
+      geometry(problem, schedule.kernel->step(), schedule.kernel->group()), schedule(schedule),
+      block(geometry, schedule), lanes(lanes), width(schedule.vectors * lanes),
       panels(ceilDiv(geometry.targetChannels, width)) {
   for (int64_t phase = 0; phase < geometry.phases(); ++phase)
     appendPhase(phase);

@@ -27,9 +27,10 @@ struct DataPlan {
     Fields
   };
 
-  DataPlan(const ConvolutionProblem &problem, const DataSchedule &schedule, int64_t lanes);
+  DataPlan(const ConvolutionProblem &stored, const DataSchedule &schedule, int64_t lanes);
 
-  const ConvolutionProblem &problem;
+  const ConvolutionProblem &stored;
+  ConvolutionProblem problem; ///< what is multiplied
   DataGeometry geometry;
   DataSchedule schedule;
   DataBlock block;

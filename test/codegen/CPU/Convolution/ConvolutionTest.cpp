@@ -500,6 +500,49 @@ TEST(Convolution, PlanesOfPairs) {
   checkKernel(computed, otherElements[1].rounding, "cpu-convolution");
 }
 
+/// What an infinity in a row of an operand, in its middle, reaches is what it reaches in the
+/// oracle.
+static void checkInfinities(const KernelSource &source, unsigned operand, int64_t firstRow,
+                            int64_t rows, int64_t cols) {
+  for (unsigned number = 0, all = 1; number < all; ++number) {
+    CompiledTestKernel kernel(source, "native", "cpu-convolution", number);
+    ASSERT_TRUE(kernel);
+    all = kernel.candidates();
+    for (int64_t row = firstRow; row < rows; ++row) {
+      std::vector<Tensor> inputs = kernel.randomInputs();
+      inputs[operand].values[row * cols + cols / 2] = INFINITY;
+      const Tensor expected = kernel.oracle(inputs).front(), got = kernel.run(inputs).front();
+      for (size_t i = 0; i < got.values.size(); ++i)
+        ASSERT_EQ(std::isfinite(got.values[i]), std::isfinite(expected.values[i]))
+            << kernel.selection().candidate.schedule << ", operand " << operand << ", row " << row
+            << ", number " << i << " " << got.values[i] << " " << expected.values[i];
+    }
+  }
+}
+
+/// Of an odd number of channels the rows of taps make pairs: of one channel and of three, strides,
+/// dilations, padding of more rows than the image has, images that are computed while they are
+/// read, and an infinity in a row that an odd number of taps meets.
+TEST(Convolution, PairsOfTapRows) {
+  const std::vector<ConvolutionShapes> all = {
+      {{2, 3, 9, 11}, {20, 3, 3, 3}, {2, 20, 9, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 1, 12, 11}, {20, 1, 5, 5}, {2, 20, 8, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{2, 3, 27, 31}, {16, 3, 11, 11}, {2, 16, 6, 7}, {4, 4}, {2, 2, 2, 2}, {1, 1}},
+      {{2, 3, 15, 16}, {16, 3, 3, 2}, {2, 16, 5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4}},
+      {{1, 3, 2, 9}, {16, 3, 5, 3}, {1, 16, 4, 9}, {1, 1}, {3, 3, 1, 1}, {1, 1}}};
+  const double rounding = otherElements[1].rounding;
+  for (const ConvolutionShapes &shapes : all) {
+    checkKernel(inElement(convolutionKernels(shapes)[0], "bf16"), rounding, "cpu-convolution");
+    checkKernel(inElement(convolutionImages(shapes)[0], "bf16"), 6 * rounding, "cpu-convolution");
+  }
+  checkInfinities(inElement(convolutionKernels(all[0])[0], "bf16"), 0, 0, 9, 11);
+  const std::string schedule =
+      CompiledTestKernel::select(inElement(convolutionKernels(all[2])[0], "bf16"), "znver4",
+                                 "cpu-convolution")
+          .candidate.schedule;
+  EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" rows as channels bf16")) << schedule;
+}
+
 /// The filter's gradient of a single image sums over pairs of an upper and a lower row: row-major
 /// images and those in blocks, as many rows above as below and one more, which both halves have and
 /// an infinity of which stays where it belongs, fewer rows than taps, strides, dilations and depth.
@@ -530,22 +573,8 @@ TEST(Convolution, PairsOfRows) {
   // Rows of 7, of which the fourth is in both halves; dy's first and last meet zeros of the
   // padding.
   const KernelSource source = inElement(convolutionKernels(all[0])[2], "bf16");
-  for (unsigned number = 0;; ++number) {
-    CompiledTestKernel kernel(source, "native", "cpu-convolution", number);
-    ASSERT_TRUE(kernel);
-    for (unsigned operand : {0, 1})
-      for (int64_t row = operand; row < 7 - operand; ++row) {
-        std::vector<Tensor> inputs = kernel.randomInputs();
-        inputs[operand].values[row * 9 + 4] = INFINITY;
-        const Tensor expected = kernel.oracle(inputs).front(), got = kernel.run(inputs).front();
-        for (size_t i = 0; i < got.values.size(); ++i)
-          ASSERT_EQ(std::isfinite(got.values[i]), std::isfinite(expected.values[i]))
-              << kernel.selection().candidate.schedule << ", operand " << operand << ", row " << row
-              << ", number " << i << " " << got.values[i] << " " << expected.values[i];
-      }
-    if (number + 1 >= kernel.candidates())
-      break;
-  }
+  for (unsigned operand : {0, 1})
+    checkInfinities(source, operand, operand, 7 - operand, 9);
 }
 
 /// By AMX's tiles, on any machine: taps of one and of several, strides, dilations and groups,
