@@ -11,7 +11,8 @@
 // Of a source in blocks of channels the copy has such blocks, too, or there is none. A target in
 // blocks is written tile by tile, vectors of channels as they stand in the accumulators. Where the
 // micro-kernel multiplies pairs, those are neighbours among the channels of a block: source
-// channels are counted in places, copied as they are stored, and put together in the panels.
+// channels are counted in places, copied as they are stored, and put together in the panels. Of an
+// odd number of row-major channels, rows of taps may be channels (tapRowsProblem).
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"

@@ -419,9 +419,8 @@ static bool canPairPlanes(const DataGeometry &geometry, const MicroKernel &kerne
 
 /// Whether pairs of channels would lack a neighbour that rows of taps have.
 static bool fillsPairsByRows(const ConvolutionProblem &p) {
-  const bool isFlat = p.input[0] == 1 && p.kernel[0] == 1 && p.output[0] == 1;
-  return p.direction == Direction::Forward && isFlat && p.groups == 1 && p.xBlock == 1 &&
-         p.inChannels % 2 != 0 && p.kernel[1] > 1;
+  return p.direction == Direction::Forward && DataGeometry(p).isFlat() && p.groups == 1 &&
+         p.xBlock == 1 && p.inChannels % 2 != 0 && p.kernel[1] > 1;
 }
 
 bool codegen::computesOperands(const KernelSpec &spec) {

@@ -17,7 +17,7 @@ static const int64_t mostScratch = 12 << 20, mostFourierScratch = 32 << 20;
 /// Most bytes of partial sums of a filter's gradient, and of what a block's tiles become for all
 /// tasks; and the bytes of such tiles, or of a transformed filter, in a round, where blocks and
 /// task are small enough.
-static const int64_t mostPartialSums = 80 << 20, mostSharedTiles = 96 << 20, roundBytes = 32 << 20;
+static const int64_t mostPartialSums = 96 << 20, mostSharedTiles = 96 << 20, roundBytes = 32 << 20;
 
 //===------------------------------------------------------------------------------------------===//
 // Problems
@@ -143,7 +143,8 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const WinogradSchedule &s = z.schedule;
   const bool filter = p.direction == Direction::BackwardFilter;
   // A complex product is four real ones, two for each part of the result.
-  const double steps = double(z.parts) * double(filter ? z.blockTiles : z.sourceChannels);
+  const double tilesOfBlock = double(z.segments * s.segmentTiles) / double(z.blocks);
+  const double steps = double(z.parts) * (filter ? tilesOfBlock : double(z.sourceChannels));
   const double tiles =
       filter ? double(z.blocks * z.sourceVectors * z.lanes / s.rows) : double(z.allTilePanels());
   // What a call takes beside its steps hides behind those of its neighbours, but for its stores.
@@ -176,8 +177,8 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   double seconds = tileSeconds(cycles, machine);
   if (streams && !filter)
     seconds -= std::min(multiplying, memorySeconds(filterBytes, target)) / 2;
-  // What a block's tiles became comes again for each panel where it leaves little room for others,
-  // and what does not fit half of L2 of a panel's products goes further out.
+  // What a block's tiles became comes again for each panel where the last cache does not hold it
+  // beside what others keep, and what does not fit half of L2 of a panel's products goes there.
   const double tileBytes = double(z.sourceTileBytes());
   if (!filter && s.sharesTiles)
     seconds += tileBytes * z.blocks * double(1 + z.targetPanels) / machine.l3StreamBytesPerSecond;
@@ -208,6 +209,7 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
                            (fits     ? machine.l3StreamBytesPerSecond
                             : filter ? machine.runBytesPerSecond
                                      : machine.streamBytesPerSecond);
+    // A task's own sums arrive from the last cache as the filter's panels do.
     const bool arrives = !filter || (fits && !s.sharesTiles);
     seconds += std::max(0.0, passing - (arrives ? machine.hiddenShare * multiplying : 0));
   }
@@ -325,7 +327,7 @@ void ScheduleSearch::addTiles(WinogradSchedule s) {
 /// Of tasks.
 static const int64_t enough = 16;
 
-/// Parts of all blocks add sums to be added up, and save that channels are cut.
+/// More parts of all blocks have more sums, and save that channels are cut.
 void ScheduleSearch::complete(WinogradSchedule s) {
   const WinogradSizes z(p, s, m.lanes);
   s.panels = z.targetPanels;
@@ -392,7 +394,10 @@ void ScheduleSearch::cut(WinogradSchedule s) {
 /// Keeps a schedule that is better than the one before of its kind; `idle`: cores have nothing to
 /// do.
 void ScheduleSearch::consider(const WinogradSchedule &s, const WinogradSizes &z, bool idle) {
-  const std::pair cost(idle, secondsOf(p, target, z, *costs));
+  // Of parts all kernels add what it takes to write their sums and to read them again.
+  const double parts = isFilter() && !s.sharesTiles ? double(s.splits) : 0;
+  const std::pair cost(idle, secondsOf(p, target, z, *costs) +
+                                 memorySeconds(2 * parts * double(z.filterPointBytes()), target));
   std::optional<Found> &before = s.sharesTiles ? sharing : found;
   if (!before || cost < before->cost)
     before = {s, cost};

@@ -33,8 +33,9 @@ TEST(ScheduleFields, Gemm) {
 TEST(ScheduleFields, Convolution) {
   expectText(DataSchedule{2, 14, 3, 64, 4, 5, 6, false, false},
              "convolution tile 2x14x3 channels 64 task 4x5x6");
-  expectText(DataSchedule{.inPlace = true, .packsInTask = true},
-             "convolution tile 1x1x1 channels 1 task 1x1x1 in place packed by tasks");
+  expectText(DataSchedule{.inPlace = true, .packsInTask = true, .rowsAsChannels = true},
+             "convolution tile 1x1x1 channels 1 task 1x1x1 in place packed by tasks rows as "
+             "channels");
   expectText(FilterSchedule{2, 3, 4, 5, 6, 7, 8, 9, 10, false, false},
              "convolution filter tile 2x3x4x5 band 6x7 task 8x9 splits 10");
   expectText(FilterSchedule{.inPlace = true, .gradientInPlace = true},

@@ -520,19 +520,26 @@ static void checkInfinities(const KernelSource &source, unsigned operand, int64_
   }
 }
 
-/// Of an odd number of channels the rows of taps make pairs: of one channel and of three, strides,
-/// dilations, padding of more rows than the image has, images that are computed while they are
-/// read, and an infinity in a row that an odd number of taps meets.
+/// Of an odd number of channels the rows of taps make pairs: of one channel and of three, as many
+/// as there are or one too few, strides, dilations, padding of more rows than the image has, taps
+/// of one column, blocks of channels behind, images that are computed while they are read, and an
+/// infinity in a row that an odd number of taps meets.
 TEST(Convolution, PairsOfTapRows) {
   const std::vector<ConvolutionShapes> all = {
       {{2, 3, 9, 11}, {20, 3, 3, 3}, {2, 20, 9, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
       {{2, 1, 12, 11}, {20, 1, 5, 5}, {2, 20, 8, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
       {{2, 3, 27, 31}, {16, 3, 11, 11}, {2, 16, 6, 7}, {4, 4}, {2, 2, 2, 2}, {1, 1}},
       {{2, 3, 15, 16}, {16, 3, 3, 2}, {2, 16, 5, 8}, {2, 2}, {0, 0, 1, 2}, {3, 4}},
+      {{2, 3, 9, 9}, {48, 3, 4, 3}, {2, 48, 8, 9}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 3, 9, 9}, {16, 3, 3, 1}, {2, 16, 9, 11}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
       {{1, 3, 2, 9}, {16, 3, 5, 3}, {1, 16, 4, 9}, {1, 1}, {3, 3, 1, 1}, {1, 1}}};
   const double rounding = otherElements[1].rounding;
   for (const ConvolutionShapes &shapes : all) {
-    checkKernel(inElement(convolutionKernels(shapes)[0], "bf16"), rounding, "cpu-convolution");
+    const KernelSource source = convolutionKernels(shapes)[0];
+    checkKernel(inElement(source, "bf16"), rounding, "cpu-convolution");
+    if (shapes.y[1] % 16 == 0)
+      checkKernel(inElement(withBlocks(source, shapes, Blocked::Y), "bf16"), rounding,
+                  "cpu-convolution");
     checkKernel(inElement(convolutionImages(shapes)[0], "bf16"), 6 * rounding, "cpu-convolution");
   }
   checkInfinities(inElement(convolutionKernels(all[0])[0], "bf16"), 0, 0, 9, 11);
