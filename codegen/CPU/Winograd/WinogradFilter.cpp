@@ -95,6 +95,8 @@ private:
   Value segmentsOfBlock(Value block);
   /// Sets where a shared block's tiles stand.
   void shareBlock(Value block);
+  /// Whether shared tiles come back from memory anyway.
+  bool streamsTiles() const { return schedule.sharesTiles && e.streams(4 * plan.sharedElements()); }
   void transformImages(const Task &task, Value block);
   void transformGradients(const Task &task, Value block);
   void transformImage(const Task &task, Value vector, Value block);
@@ -206,6 +208,8 @@ void FilterPhase::shareImages() {
   SmallVector<Value> task = e.delinearize(kernel.task, {sizes.blocks, sizes.sourceVectors});
   shareBlock(task[0]);
   transformImage(wholeTask(), task[1], task[0]);
+  if (streamsTiles())
+    e.endStreams();
 }
 
 void FilterPhase::shareGradients() {
@@ -214,6 +218,8 @@ void FilterPhase::shareGradients() {
       e.delinearize(kernel.task, {sizes.blocks, sizes.targetPanels, sizes.channelVectorsOfPanel()});
   shareBlock(task[0]);
   transformGradient(wholeTask(), task[1], task[2], task[0]);
+  if (streamsTiles())
+    e.endStreams();
 }
 
 void FilterPhase::reduceShared(LLVM::LLVMFuncOp micro) {
@@ -241,7 +247,8 @@ void FilterPhase::transformImage(const Task &task, Value vector, Value block) {
                       sizes.sourcePitch(),
                       -problem.padLow[1],
                       -problem.padLow[2],
-                      TileTransform::Side::Source};
+                      TileTransform::Side::Source,
+                      streamsTiles()};
   Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
   Value firstSegment = e.mul(block, schedule.blockSegments);
   e.loop(e.constant(0), segmentsOfBlock(block), 1, [&](Value number) {
@@ -270,7 +277,8 @@ void FilterPhase::transformGradient(const Task &task, Value panel, Value inPanel
                       sizes.targetPitch(),
                       0,
                       0,
-                      TileTransform::Side::Target};
+                      TileTransform::Side::Target,
+                      streamsTiles()};
   Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
   Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
   Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));

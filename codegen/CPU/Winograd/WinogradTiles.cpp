@@ -125,6 +125,7 @@ void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSeg
   e.loop(schedule.segmentTiles, [&](Value tile) {
     Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
     callToPoints(e, *transform, tiles.side,
-                 {corner, tiles.pitch * e.lanes, target(tile), pointStride, partStride, numbers});
+                 {corner, tiles.pitch * e.lanes, target(tile), pointStride, partStride, numbers,
+                  tiles.streams});
   });
 }

@@ -20,6 +20,7 @@ struct WinogradTiles {
   int64_t rows, pitch;          ///< pixels that a segment reads
   int64_t firstRow, firstCol;   ///< of a segment's tiles, from its place in the plane
   TileTransform::Side side;
+  bool streams = false; ///< whether points go past the caches: see TilePlaces
 };
 
 /// One phase of a Winograd kernel.

@@ -104,7 +104,8 @@ TEST(Winograd, LargeFilters) {
   for (const KernelSource &source : {sources[0], sources[1]})
     checkKernel(source, rounding, "cpu-winograd");
 }
-/// More shared tiles than a round holds: their three phases come again for other blocks.
+/// More shared tiles than a round holds: their three phases come again for other blocks. They are
+/// more than the last cache holds, too, and go past it as such filters do.
 TEST(Winograd, SharedRounds) {
   const ConvolutionShapes shapes = {{8, 16, 120, 119}, {16, 16, 3, 3}, {8, 16, 120, 119}, {1, 1},
                                     {1, 1, 1, 1},      {1, 1}};
