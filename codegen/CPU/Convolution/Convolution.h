@@ -81,6 +81,8 @@ void copyTransposed(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::V
 /// channel is a channel of its own, which has as many rows as y: a filter's elements stay in their
 /// order. So odd numbers of channels fill pairs but for the last one.
 ConvolutionProblem tapRowsProblem(const ConvolutionProblem &problem);
+/// The image of that, where `single` is the problem's own.
+Source tapRowsOf(PackEmitter &e, const Source &single, const ConvolutionProblem &problem);
 
 /// Forward and backward data; nothing where the schedule's offsets into the image do not fit its
 /// tables: those of blocks of channels in place, of some hundred million pixels each.

@@ -121,31 +121,6 @@ ConvolutionProblem codegen::tapRowsProblem(const ConvolutionProblem &p) {
   return rows;
 }
 
-/// The image of tapRowsProblem(p): `single` is that of `p`.
-static Source tapRowsOf(PackEmitter &e, const Source &single, const ConvolutionProblem &p) {
-  auto rowOf = [&e, &p](ValueRange indices) {
-    SmallVector<Value> place(indices);
-    place[1] = e.div(indices[1], p.kernel[1]);
-    Value tap = e.rem(indices[1], p.kernel[1]);
-    place[3] =
-        e.add(e.add(e.mul(indices[3], p.stride[1]), e.mul(tap, p.dilation[1])), -p.padLow[1]);
-    return place;
-  };
-  Source rows;
-  rows.read = [&e, &p, single, rowOf](const Place &place) {
-    Place there = place;
-    there.indices = rowOf(place.indices);
-    Value &row = there.indices[3];
-    Value last = e.constant(p.input[1] - 1);
-    Value exists = e.both(e.less(e.constant(-1), row), e.less(row, e.add(last, 1)));
-    row = e.maximum(e.minimum(row, last), e.constant(0));
-    return e.select(exists, single.read(there), e.zeroVector());
-  };
-  if (single.address)
-    rows.address = [single, rowOf](ValueRange indices) { return single.address(rowOf(indices)); };
-  return rows;
-}
-
 std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &stored,
                                                 const DataSchedule &schedule,
                                                 const CpuTarget &target) {

@@ -157,6 +157,17 @@ void codegen::copyTransposed(PackEmitter &e, const Source &source, ArrayRef<Valu
   });
 }
 
+/// What `source` has at `place`: zero where its index along `axis` is below `first`, or `extent` or
+/// more.
+static Value readWithin(PackEmitter &e, const Source &source, Place place, unsigned axis,
+                        int64_t first, int64_t extent) {
+  Value &number = place.indices[axis], least = e.constant(first);
+  Value exists = e.both(e.less(e.add(least, -1), number), e.less(number, e.constant(extent)));
+  number = e.maximum(e.minimum(number, e.constant(extent - 1)), least);
+  Value vector = source.read(place);
+  return e.select(exists, vector, e.zeroVector());
+}
+
 Source codegen::pairsOf(PackEmitter &e, const Source &single, const PairIndex &index) {
   auto at = [&e, index](ValueRange indices, int64_t from) {
     SmallVector<Value> moved(indices);
@@ -167,14 +178,9 @@ Source codegen::pairsOf(PackEmitter &e, const Source &single, const PairIndex &i
     Place there = place;
     there.indices = at(place.indices, from);
     const int64_t last = from + (index.places - 1) * index.step;
-    if (from >= least && last < index.extent)
-      return single.read(there);
-    Value &number = there.indices[index.axis], first = e.constant(least);
-    Value exists =
-        e.both(e.less(e.add(first, -1), number), e.less(number, e.constant(index.extent)));
-    number = e.maximum(e.minimum(number, e.constant(index.extent - 1)), first);
-    Value vector = single.read(there);
-    return e.select(exists, vector, e.zeroVector());
+    return from >= least && last < index.extent
+               ? single.read(there)
+               : readWithin(e, single, there, index.axis, least, index.extent);
   };
   Source pairs;
   pairs.read = [&e, index, read](const Place &place) {
@@ -186,6 +192,26 @@ Source codegen::pairsOf(PackEmitter &e, const Source &single, const PairIndex &i
       return single.address(at(indices, index.first));
     };
   return pairs;
+}
+
+Source codegen::tapRowsOf(PackEmitter &e, const Source &single, const ConvolutionProblem &p) {
+  auto at = [&e, &p](ValueRange indices) {
+    SmallVector<Value> place(indices);
+    place[1] = e.div(indices[1], p.kernel[1]);
+    Value tap = e.rem(indices[1], p.kernel[1]);
+    place[3] =
+        e.add(e.add(e.mul(indices[3], p.stride[1]), e.mul(tap, p.dilation[1])), -p.padLow[1]);
+    return place;
+  };
+  Source rows;
+  rows.read = [&e, &p, single, at](const Place &place) {
+    Place there = place;
+    there.indices = at(place.indices);
+    return readWithin(e, single, there, 3, 0, p.input[1]);
+  };
+  if (single.address)
+    rows.address = [single, at](ValueRange indices) { return single.address(at(indices)); };
+  return rows;
 }
 
 void codegen::copyPlane(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
