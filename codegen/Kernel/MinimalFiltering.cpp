@@ -69,6 +69,23 @@ WinogradTransform::WinogradTransform(int64_t outputs, int64_t taps)
   output.at(outputs - 1, last) = 1;
 }
 
+static TransformMatrix firstOf(const TransformMatrix &matrix, int64_t rows, int64_t columns) {
+  TransformMatrix result(rows, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      result.at(i, j) = matrix.at(i, j);
+  return result;
+}
+
+WinogradTransform WinogradTransform::withoutLast() const {
+  WinogradTransform less = *this;
+  less.outputs = outputs - 1;
+  less.input = firstOf(input, points() - 1, points() - 1);
+  less.filter = firstOf(filter, points() - 1, taps);
+  less.output = firstOf(output, outputs - 1, points() - 1);
+  return less;
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Sums
 //===------------------------------------------------------------------------------------------===//

@@ -44,6 +44,9 @@ struct WinogradTransform {
   /// At most 10 points.
   WinogradTransform(int64_t outputs, int64_t taps);
   int64_t points() const { return outputs + taps - 1; }
+  /// F(outputs - 1, taps) on all points but the leading coefficient, which only the last output
+  /// has. The taps' other points are the same.
+  WinogradTransform withoutLast() const;
 };
 
 /// matrix * values without a loop: few operations, since rows and columns that differ in signs only

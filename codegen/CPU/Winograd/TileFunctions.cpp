@@ -49,9 +49,9 @@ static StringRef nameOf(Side side) {
 }
 
 /// Calls the function that transforms a side's tile `to` points or pixels.
-static void call(PackEmitter &e, Side side, StringRef to, const TilePlaces &places,
-                 EmitTransform emit) {
-  e.callFunction((nameOf(side) + "_to_" + to).str(),
+static void call(PackEmitter &e, const TileTransform &transform, Side side, StringRef to,
+                 const TilePlaces &places, EmitTransform emit) {
+  e.callFunction((nameOf(side) + "_to_" + to + transform.suffix()).str(),
                  {places.pixels, e.constant(places.rowStride), places.points,
                   e.constant(places.pointStride), e.constant(places.partStride), places.numbers},
                  [&](PackEmitter &inside, ValueRange values) {
@@ -70,21 +70,24 @@ static Value pixelOf(PackEmitter &e, TileArguments &arguments, Value row, int64_
 
 void codegen::callToPoints(PackEmitter &e, const TileTransform &transform, Side side,
                            const TilePlaces &places) {
-  const bool streams = places.streams;
-  call(e, side, "points", places, [&](PackEmitter &e, TileArguments &arguments) {
+  call(e, transform, side, "points", places, [&](PackEmitter &e, TileArguments &arguments) {
+    auto store = [&](Value point, int64_t part, Value value) {
+      Value place = partOf(e, arguments, point, part);
+      places.streams ? e.storeStreamed(value, place) : e.storeAligned(value, place);
+    };
     transform.toPoints(
         e, side, arguments.numbers,
         [&](Value row, int64_t col) { return e.loadAligned(pixelOf(e, arguments, row, col)); },
-        [&](Value point, int64_t part, Value value) {
-          Value place = partOf(e, arguments, point, part);
-          streams ? e.storeStreamed(value, place) : e.storeAligned(value, place);
-        });
+        store);
+    if (places.clears)
+      for (int64_t point : transform.missingPoints())
+        store(e.constant(point), 0, e.zeroVector());
   });
 }
 
 void codegen::callToPixels(PackEmitter &e, const TileTransform &transform, Side side,
                            const TilePlaces &places) {
-  call(e, side, "pixels", places, [&](PackEmitter &e, TileArguments &arguments) {
+  call(e, transform, side, "pixels", places, [&](PackEmitter &e, TileArguments &arguments) {
     transform.toPixels(
         e, side, arguments.numbers,
         [&](Value point, int64_t part) { return e.loadAligned(partOf(e, arguments, point, part)); },

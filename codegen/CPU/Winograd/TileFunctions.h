@@ -21,6 +21,7 @@ struct TilePlaces {
   int64_t pointStride, partStride;
   mlir::Value numbers;  ///< TileTransform::bufferVectors()
   bool streams = false; ///< whether points go past the caches, to be ended by PackEmitter
+  bool clears = false;  ///< whether points that the tile does not have become zero
 };
 
 /// Call the function of the module that goes from pixels to points, or back.

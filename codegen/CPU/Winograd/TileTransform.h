@@ -33,6 +33,10 @@ public:
   virtual void toPixels(PackEmitter &e, Side side, mlir::Value buffer, LoadPoint load,
                         StorePixel store) const = 0;
   virtual int64_t bufferVectors() const = 0;
+  /// Points that its tiles do not have, though others of the same image do.
+  virtual llvm::SmallVector<int64_t> missingPoints() const { return {}; }
+  /// What tells its functions from those of such others.
+  virtual llvm::StringRef suffix() const { return ""; }
 
   /// Cycles of either for one vector of channels.
   virtual double cyclesToPoints(Side side) const = 0;

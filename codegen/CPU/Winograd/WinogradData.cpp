@@ -110,21 +110,16 @@ public:
   LogicalResult reduced() const { return reducer.result; }
 
 private:
-  /// What a task works on of a block: its segments, tiles and tile panels.
-  struct Block {
-    Value firstSegment, segments, tiles, tilePanels;
-  };
-  Block decodeBlock(Value number);
   Value sharedBlock(Value number);
-  void transformSources(const Block &block, Value firstVector, Value lastVector);
-  void clearRest(const Block &block, Value firstVector, Value lastVector);
-  void multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels);
-  void finishSegment(const WinogradSegment &segment, Value firstTile, Value panel, Value vector);
+  void transformSources(const WinogradBlock &block, Value firstVector, Value lastVector);
+  void clearRest(const WinogradBlock &block, Value firstVector, Value lastVector);
+  void multiply(LLVM::LLVMFuncOp micro, Value panel, const WinogradBlock &block);
+  void finishSegment(const WinogradSegment &segment, Value panel, Value vector);
   void prefetchSegment(const WinogradSegment &segment, Value firstChannel);
   SmallVector<Value> inBlock(ArrayRef<Value> place);
-  std::pair<Value, Value> extentsOf(const WinogradSegment &segment);
   void writePixels(const WinogradSegment &segment, Value firstChannel);
   void writeRows(const WinogradSegment &segment, Value firstChannel);
+  Value panelsOf(Value tiles);
   /// Of tile number `tile` of the block.
   Value sourcePlace(Value channelVector, Value tile);
 
@@ -229,14 +224,9 @@ void DataPhase::transformFilter(int64_t round) {
 // Phase 1: tiles
 //===------------------------------------------------------------------------------------------===//
 
-DataPhase::Block DataPhase::decodeBlock(Value number) {
-  Block block;
-  block.firstSegment = e.mul(number, schedule.blockSegments);
-  block.segments = e.minimum(e.constant(schedule.blockSegments),
-                             e.sub(e.constant(sizes.segments), block.firstSegment));
-  block.tiles = e.mul(block.segments, schedule.segmentTiles);
-  block.tilePanels = e.div(e.add(block.tiles, schedule.rows - 1), schedule.rows);
-  return block;
+/// Panels that hold the first `tiles` tiles of a block.
+Value DataPhase::panelsOf(Value tiles) {
+  return e.div(e.add(tiles, schedule.rows - 1), schedule.rows);
 }
 
 /// Where all chunks find the tiles of a block.
@@ -252,7 +242,7 @@ void DataPhase::shareTiles() {
   SmallVector<Value> task =
       e.delinearize(kernel.task, {sizes.blocks, ceilDiv(sizes.sourceVectors, step)});
   sources = sharedBlock(task[0]);
-  const Block block = decodeBlock(task[0]);
+  const WinogradBlock block = decodeBlock(task[0]);
   Value first = e.mul(task[1], step);
   Value last = e.minimum(e.add(first, step), e.constant(sizes.sourceVectors));
   transformSources(block, first, last);
@@ -268,7 +258,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro, int64_t round) {
   products = e.at(numbers, sizes.bufferElements());
   // Tasks that follow each other read the same part of the filter.
   SmallVector<Value> task = e.delinearize(kernel.task, {plan.chunksOf(round), sizes.blocks});
-  const Block block = decodeBlock(task[1]);
+  const WinogradBlock block = decodeBlock(task[1]);
   if (schedule.sharesTiles) {
     sources = sharedBlock(task[1]);
   } else {
@@ -283,12 +273,10 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro, int64_t round) {
       task[1], e.mul(panel, sizes.panelChannels()),
       e.minimum(e.mul(panelEnd, sizes.panelChannels()), e.constant(sizes.targetChannels)));
   e.loop(panel, panelEnd, 1, [&](Value panel) {
-    multiply(micro, e.add(panel, -firstPanel), block.tilePanels);
+    multiply(micro, e.add(panel, -firstPanel), block);
     e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
-      e.loop(e.constant(0), block.segments, 1, [&](Value number) {
-        WinogradSegment segment = decodeSegment(e.add(block.firstSegment, number));
-        finishSegment(segment, e.mul(number, schedule.segmentTiles), panel, vector);
-      });
+      forSegments(block,
+                  [&](const WinogradSegment &segment) { finishSegment(segment, panel, vector); });
     });
   });
 }
@@ -299,7 +287,7 @@ Value DataPhase::sourcePlace(Value channelVector, Value tile) {
   return e.at(sources, e.mul(row, e.lanes));
 }
 
-void DataPhase::transformSources(const Block &block, Value firstVector, Value lastVector) {
+void DataPhase::transformSources(const WinogradBlock &block, Value firstVector, Value lastVector) {
   Source image = source(0, imageOrBlockMap(geometry.batch, sizes.sourceChannels,
                                            geometry.sourceBlock, geometry.source));
   WinogradTiles tiles{image,
@@ -312,13 +300,13 @@ void DataPhase::transformSources(const Block &block, Value firstVector, Value la
                       geometry.dimension(0, 1).minOffset(),
                       geometry.dimension(0, 2).minOffset(),
                       TileTransform::Side::Source};
+  // Where a point's tiles begin or end in a panel, others of it are multiplied with it as well.
+  tiles.clears = true;
   e.loop(firstVector, lastVector, 1, [&](Value vector) {
-    e.loop(e.constant(0), block.segments, 1, [&](Value number) {
-      WinogradSegment segment = decodeSegment(e.add(block.firstSegment, number));
-      Value first = e.mul(number, schedule.segmentTiles);
+    forSegments(block, [&](const WinogradSegment &segment) {
       transformTiles(tiles, segment, vector, gathered, numbers, plan.sourceStride(),
                      schedule.rows * e.lanes,
-                     [&](Value tile) { return sourcePlace(vector, e.add(first, tile)); });
+                     [&](Value tile) { return sourcePlace(vector, tile); });
     });
   });
   clearRest(block, firstVector, lastVector);
@@ -326,8 +314,8 @@ void DataPhase::transformSources(const Block &block, Value firstVector, Value la
 
 /// Rows of the last tile panel that no tile fills: their products are not written, but must not be
 /// slow.
-void DataPhase::clearRest(const Block &block, Value firstVector, Value lastVector) {
-  e.loop(block.tiles, e.mul(block.tilePanels, schedule.rows), 1, [&](Value tile) {
+void DataPhase::clearRest(const WinogradBlock &block, Value firstVector, Value lastVector) {
+  e.loop(block.tiles, e.mul(panelsOf(block.tiles), schedule.rows), 1, [&](Value tile) {
     e.loop(firstVector, lastVector, 1, [&](Value vector) {
       Value place = sourcePlace(vector, tile);
       e.loop(sizes.points, [&](Value point) {
@@ -339,7 +327,7 @@ void DataPhase::clearRest(const Block &block, Value firstVector, Value lastVecto
   });
 }
 
-void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) {
+void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, const WinogradBlock &block) {
   SmallVector<int64_t> offsets;
   for (int64_t channel = 0; channel < sizes.sourceChannels; ++channel)
     offsets.push_back(channel / e.lanes * sizes.parts * schedule.rows * e.lanes +
@@ -351,13 +339,15 @@ void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) 
         e.add(e.mul(point, plan.filterStride()), e.mul(panel, sizes.sourceChannels * sizes.width));
     Value source = e.at(sources, e.mul(point, plan.sourceStride()));
     Value product = e.at(products, e.mul(point, plan.productStride()));
-    e.loop(e.constant(0), tilePanels, 1, [&](Value tiles) {
+    const auto [firstTile, endTile] = tilesOf(block, point);
+    Value first = e.div(firstTile, schedule.rows);
+    e.loop(first, panelsOf(endTile), 1, [&](Value tiles) {
       Value from = e.at(source, e.mul(tiles, plan.tilePanelElements()));
       Value to = e.at(product, e.mul(tiles, schedule.rows * sizes.width));
       // The next point's panel comes from far away while this one is multiplied.
       const int64_t callElements = plan.laterLines() * sizes.sourceChannels * lineElements;
       const int64_t calls = ceilDiv(plan.filterLines(), plan.laterLines());
-      Value call = e.minimum(tiles, e.constant(calls - 1));
+      Value call = e.minimum(e.sub(tiles, first), e.constant(calls - 1));
       Value later = e.add(e.add(filter, plan.filterStride()), e.mul(call, callElements));
       LLVM::CallOp::create(e.b, e.loc, micro,
                            ValueRange{from, e.at(kernel.workspace(), filter), table, steps, to,
@@ -367,17 +357,15 @@ void DataPhase::multiply(LLVM::LLVMFuncOp micro, Value panel, Value tilePanels) 
 }
 
 /// Transforms the products of a segment's tiles for one vector of target channels.
-void DataPhase::finishSegment(const WinogradSegment &segment, Value firstTile, Value panel,
-                              Value vector) {
+void DataPhase::finishSegment(const WinogradSegment &segment, Value panel, Value vector) {
   const int64_t pitch = sizes.targetPitch();
   Value firstChannel = e.add(e.mul(panel, sizes.panelChannels()), e.mul(vector, e.lanes));
   prefetchSegment(segment, firstChannel);
-  e.loop(schedule.segmentTiles, [&](Value tile) {
-    Value from =
-        e.add(e.mul(e.add(firstTile, tile), sizes.width), e.mul(vector, sizes.parts * e.lanes));
+  forTiles(segment, [&](Value tile, Value col, const TileTransform &transform) {
+    Value from = e.add(e.mul(tile, sizes.width), e.mul(vector, sizes.parts * e.lanes));
     Value product = e.at(products, from);
-    Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
-    callToPixels(e, *transform, TileTransform::Side::Target,
+    Value corner = e.at(pixels, e.mul(col, e.lanes));
+    callToPixels(e, transform, TileTransform::Side::Target,
                  {corner, pitch * e.lanes, product, plan.productStride(), e.lanes, numbers});
   });
   if (geometry.targetBlock > 1)
@@ -405,13 +393,6 @@ void DataPhase::prefetchSegment(const WinogradSegment &segment, Value firstChann
 SmallVector<Value> DataPhase::inBlock(ArrayRef<Value> place) {
   const int64_t block = geometry.targetBlock;
   return {place[0], e.div(place[1], block), e.rem(place[1], block), place[2], place[3], place[4]};
-}
-
-/// Rows and columns of a segment that exist.
-std::pair<Value, Value> DataPhase::extentsOf(const WinogradSegment &segment) {
-  return {
-      e.minimum(e.constant(schedule.tileRows), e.sub(e.constant(sizes.planeRows), segment.row)),
-      e.minimum(e.constant(sizes.segmentCols()), e.sub(e.constant(sizes.planeCols), segment.col))};
 }
 
 /// Vectors of channels go as they stand where the target has blocks of them.

@@ -92,7 +92,6 @@ private:
   };
   Task wholeTask();
   void readSources();
-  Value segmentsOfBlock(Value block);
   /// Sets where a shared block's tiles stand.
   void shareBlock(Value block);
   /// Whether shared tiles come back from memory anyway.
@@ -160,11 +159,6 @@ void FilterPhase::readSources() {
               imageOrBlockMap(problem.batch, problem.outChannels, problem.yBlock, problem.output));
   gathered = kernel.scratch;
   numbers = e.at(gathered, plan.gatherElements());
-}
-
-Value FilterPhase::segmentsOfBlock(Value block) {
-  return e.minimum(e.constant(schedule.blockSegments),
-                   e.sub(e.constant(sizes.segments), e.mul(block, schedule.blockSegments)));
 }
 
 void FilterPhase::reduce(LLVM::LLVMFuncOp micro) {
@@ -250,13 +244,10 @@ void FilterPhase::transformImage(const Task &task, Value vector, Value block) {
                       TileTransform::Side::Source,
                       streamsTiles()};
   Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
-  Value firstSegment = e.mul(block, schedule.blockSegments);
-  e.loop(e.constant(0), segmentsOfBlock(block), 1, [&](Value number) {
-    Value first = e.add(row, e.mul(number, schedule.segmentTiles));
-    transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
-                   plan.imageStride(), e.lanes, [&](Value tile) {
-                     return e.at(images, e.mul(e.add(first, tile), sizes.parts * e.lanes));
-                   });
+  forSegments(decodeBlock(block), [&](const WinogradSegment &segment) {
+    transformTiles(
+        tiles, segment, vector, gathered, numbers, plan.imageStride(), e.lanes,
+        [&](Value tile) { return e.at(images, e.mul(e.add(row, tile), sizes.parts * e.lanes)); });
   });
 }
 
@@ -282,12 +273,9 @@ void FilterPhase::transformGradient(const Task &task, Value panel, Value inPanel
   Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
   Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
   Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));
-  Value firstSegment = e.mul(block, schedule.blockSegments);
-  e.loop(e.constant(0), segmentsOfBlock(block), 1, [&](Value number) {
-    Value first = e.add(row, e.mul(number, schedule.segmentTiles));
-    transformTiles(tiles, decodeSegment(e.add(firstSegment, number)), vector, gathered, numbers,
-                   plan.gradientStride(), e.lanes,
-                   [&](Value tile) { return e.at(base, e.mul(e.add(first, tile), sizes.width)); });
+  forSegments(decodeBlock(block), [&](const WinogradSegment &segment) {
+    transformTiles(tiles, segment, vector, gathered, numbers, plan.gradientStride(), e.lanes,
+                   [&](Value tile) { return e.at(base, e.mul(e.add(row, tile), sizes.width)); });
   });
 }
 
@@ -295,9 +283,12 @@ void FilterPhase::multiply(const Task &task, Value point, LLVM::LLVMFuncOp micro
                            Value accumulate) {
   Value part = e.at(kernel.workspace(), e.mul(task.part, plan.partElements()));
   Value none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
-  Value steps = e.mul(segmentsOfBlock(block), schedule.segmentTiles);
-  Value image = e.at(images, e.mul(point, plan.imageStride()));
-  Value gradient = e.at(gradients, e.mul(point, plan.gradientStride()));
+  const auto [first, end] = tilesOf(decodeBlock(block), point);
+  Value steps = e.sub(end, first);
+  Value image =
+      e.at(images, e.add(e.mul(point, plan.imageStride()), e.mul(first, sizes.parts * e.lanes)));
+  Value gradient =
+      e.at(gradients, e.add(e.mul(point, plan.gradientStride()), e.mul(first, sizes.width)));
   Value sums = e.at(part, e.mul(point, plan.sumStride()));
   e.loop(task.vector, task.vectorEnd, 1, [&](Value vector) {
     Value rows =

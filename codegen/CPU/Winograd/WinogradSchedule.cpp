@@ -10,7 +10,8 @@ using namespace dlc::codegen;
 using Direction = ConvolutionProblem::Direction;
 
 /// Widest run of pixels that is transposed together: more would leave L1 with their 16 channels.
-static const int64_t segmentPixels = 32;
+/// A row of fitted tiles is one of up to some more.
+static const int64_t segmentPixels = 32, fittedPixels = 48;
 /// Most bytes of scratch of a task. What does not fit the caches beside it streams once through
 /// each block. Fourier transforms have ten times the points, and far more of a filter to stream.
 static const int64_t mostScratch = 12 << 20, mostFourierScratch = 32 << 20;
@@ -50,6 +51,12 @@ std::string codegen::fourierRefusal(const ConvolutionProblem &p) {
                              : "transforms compute in float32";
 }
 
+/// Fitted tiles along an axis that are not short.
+static int64_t wholeTilesOf(int64_t plane, int64_t outputs) {
+  const int64_t tiles = ceilDiv(plane, outputs), beyond = tiles * outputs - plane;
+  return beyond < tiles ? tiles - beyond : tiles;
+}
+
 WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule &s, int64_t lanes)
     : schedule(s), lanes(lanes), width(s.vectors * lanes), highTaps(p.kernel[1]),
       wideTaps(p.kernel[2]), highPoints(s.tileRows + highTaps - 1),
@@ -66,6 +73,9 @@ WinogradSizes::WinogradSizes(const ConvolutionProblem &p, const WinogradSchedule
   const ConvolutionProblem::Spatial &plane = backwardData ? p.input : p.output;
   planeRows = plane[1], planeCols = plane[2];
   tileRowsOfImage = ceilDiv(planeRows, s.tileRows);
+  wholeRows = s.fitted ? wholeTilesOf(planeRows, s.tileRows) : tileRowsOfImage;
+  wholeTiles = s.fitted ? wholeTilesOf(planeCols, s.tileCols) : s.segmentTiles;
+  shortTiles = s.segmentTiles - wholeTiles;
   segmentsOfRow = ceilDiv(ceilDiv(planeCols, s.tileCols), s.segmentTiles);
   segments = p.batch * tileRowsOfImage * segmentsOfRow;
   blocks = ceilDiv(segments, s.blockSegments);
@@ -84,11 +94,42 @@ int64_t WinogradSizes::roundPanels() const {
   return roundUp(ceilDiv(targetPanels, rounds), schedule.panels);
 }
 
-std::unique_ptr<TileTransform> WinogradSizes::transform() const {
+std::array<WinogradSizes::PointKind, 4> WinogradSizes::pointKinds() const {
+  const int64_t high = highPoints - 1, wide = widePoints - 1;
+  return {{{points - high - wide - 1, false, false},
+           {wide, true, false},
+           {high, false, true},
+           {1, true, true}}};
+}
+
+std::pair<int64_t, int64_t> WinogradSizes::tilesOf(const PointKind &kind, int64_t segments) const {
+  const int64_t images = schedule.fitted ? segments / tileRowsOfImage : 0;
+  const int64_t first = kind.lastRow ? images * shortRows() * wholeTiles : 0;
+  const int64_t behind = kind.lastCol   ? segments * shortTiles
+                         : kind.lastRow ? images * shortRows() * shortTiles
+                                        : 0;
+  return {first, segments * schedule.segmentTiles - behind};
+}
+
+int64_t WinogradSizes::productPanels() const {
+  int64_t panels = 0;
+  for (const PointKind &kind : pointKinds()) {
+    auto ofBlock = [&](int64_t segments) {
+      const auto [first, end] = tilesOf(kind, segments);
+      return ceilDiv(end, schedule.rows) - first / schedule.rows;
+    };
+    panels +=
+        kind.points * ((blocks - 1) * ofBlock(schedule.blockSegments) + ofBlock(lastSegments()));
+  }
+  return panels;
+}
+
+std::unique_ptr<TileTransform> WinogradSizes::transform(bool shortRows, bool shortCols) const {
   if (schedule.algorithm == ConvolutionAlgorithm::FFT)
     return std::make_unique<FourierTransform>(highPoints, highTaps, widePoints, wideTaps);
   return std::make_unique<WinogradTileTransform>(WinogradTransform(schedule.tileRows, highTaps),
-                                                 WinogradTransform(schedule.tileCols, wideTaps));
+                                                 WinogradTransform(schedule.tileCols, wideTaps),
+                                                 shortRows, shortCols);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -112,8 +153,18 @@ struct TransformCosts {
     const int64_t numbers = z.points * z.parts;
     const double waiting =
         m.conflictCycles * (4 * lineElements * numbers > m.l1Bytes ? double(numbers) : 0);
-    source = waiting + transform->cyclesToPoints(TileTransform::Side::Source);
-    target = waiting + transform->cyclesToPixels(TileTransform::Side::Target);
+    source = target = waiting;
+    for (bool shortRows : {false, true})
+      for (bool shortCols : {false, true}) {
+        const double share = double(shortRows ? z.shortRows() : z.wholeRows) *
+                             double(shortCols ? z.shortTiles : z.wholeTiles) /
+                             double(z.tileRowsOfImage * z.schedule.segmentTiles);
+        if (share == 0)
+          continue;
+        const std::unique_ptr<TileTransform> ofTiles = z.transform(shortRows, shortCols);
+        source += share * ofTiles->cyclesToPoints(TileTransform::Side::Source);
+        target += share * ofTiles->cyclesToPixels(TileTransform::Side::Target);
+      }
     filter = waiting + transform->cyclesToPoints(TileTransform::Side::Filter);
   }
 };
@@ -129,7 +180,7 @@ static double filterCycles(const WinogradSizes &z, const TransformCosts &costs) 
 static double pixelsRead(const ConvolutionProblem &p, const WinogradSizes &z) {
   int64_t rows = 0;
   for (int64_t tile = 0; tile < z.tileRowsOfImage; ++tile) {
-    const int64_t first = tile * z.schedule.tileRows - p.padLow[1];
+    const int64_t first = z.firstRow(tile) - p.padLow[1];
     rows += std::min(first + z.sourceRows(), p.input[1]) - std::max<int64_t>(first, 0);
   }
   const int64_t cols = std::min(z.segmentCols() + z.wideTaps - 1, p.input[2]);
@@ -142,16 +193,24 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   const MachineModel machine(target);
   const WinogradSchedule &s = z.schedule;
   const bool filter = p.direction == Direction::BackwardFilter;
-  // A complex product is four real ones, two for each part of the result.
-  const double tilesOfBlock = double(z.segments * s.segmentTiles) / double(z.blocks);
-  const double steps = double(z.parts) * (filter ? tilesOfBlock : double(z.sourceChannels));
-  const double tiles =
-      filter ? double(z.blocks * z.sourceVectors * z.lanes / s.rows) : double(z.allTilePanels());
-  // What a call takes beside its steps hides behind those of its neighbours, but for its stores.
+  // A complex product is four real ones, two for each part of the result. What a call takes beside
+  // its steps hides behind those of its neighbours, but for its stores.
   const double registers = double(s.rows * s.vectors);
-  const double perCall = std::max(
-      steps * fmaKernel().cycles(machine, s.rows, s.vectors) + 0.5 * registers, 30 + 3 * registers);
-  const double products = double(z.points * z.targetPanels) * tiles * perCall;
+  auto perCall = [&](double steps) {
+    return std::max(double(z.parts) * steps * fmaKernel().cycles(machine, s.rows, s.vectors) +
+                        0.5 * registers,
+                    30 + 3 * registers);
+  };
+  double products = 0;
+  if (filter) {
+    const double calls = double(z.targetPanels * z.blocks * z.sourceVectors * z.lanes / s.rows);
+    for (const WinogradSizes::PointKind &kind : z.pointKinds()) {
+      const auto [first, end] = z.tilesOf(kind, z.segments);
+      products += double(kind.points) * calls * perCall(double(end - first) / double(z.blocks));
+    }
+  } else {
+    products = double(z.targetPanels * z.productPanels()) * perCall(double(z.sourceChannels));
+  }
   double cycles = products;
   // Each task transforms the tiles that it needs; segments are transposed on their way.
   auto segment = [&](int64_t rows, int64_t pitch, double pixel, double transform) {
@@ -241,7 +300,7 @@ public:
   /// With tiles of some size; for the filter's gradient also the best that shares them. The fastest
   /// comes first.
   SmallVector<WinogradSchedule> best(ConvolutionAlgorithm algorithm, int64_t tileRows,
-                                     int64_t tileCols);
+                                     int64_t tileCols, bool fitted = false);
 
 private:
   bool isFilter() const { return p.direction == Direction::BackwardFilter; }
@@ -264,7 +323,7 @@ private:
 } // namespace
 
 SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorithm, int64_t tileRows,
-                                                   int64_t tileCols) {
+                                                   int64_t tileCols, bool fitted) {
   found.reset();
   sharing.reset();
   WinogradSchedule s;
@@ -274,7 +333,8 @@ SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorith
   const bool backwardData = p.direction == Direction::BackwardData;
   const int64_t tiles = ceilDiv(backwardData ? p.input[2] : p.output[2], s.tileCols);
   const int64_t most = std::max<int64_t>(1, (segmentPixels - p.kernel[2] + 1) / s.tileCols);
-  s.segmentTiles = ceilDiv(tiles, ceilDiv(tiles, most));
+  s.fitted = fitted;
+  s.segmentTiles = fitted ? tiles : ceilDiv(tiles, ceilDiv(tiles, most));
   s.vectors = s.algorithm == ConvolutionAlgorithm::FFT ? 2 : 1;
   costs.emplace(WinogradSizes(p, s, m.lanes), m);
   addBlocks(s);
@@ -297,12 +357,13 @@ SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorith
 /// their tiles in the caches.
 void ScheduleSearch::addBlocks(WinogradSchedule s) {
   const int64_t most = isFilter() ? 256 : 128;
-  s.blockSegments = 1;
-  const int64_t segments = WinogradSizes(p, s, m.lanes).segments;
+  const WinogradSizes z(p, s, m.lanes);
+  const int64_t step = s.fitted ? z.tileRowsOfImage : 1, steps = z.segments / step;
+  s.blockSegments = step;
   int64_t before = 0;
-  for (int64_t blocks = ceilDiv(segments * s.segmentTiles, most); blocks <= segments;
+  for (int64_t blocks = ceilDiv(z.segments * s.segmentTiles, most); blocks <= steps;
        blocks = 1 + blocks * 5 / 4) {
-    s.blockSegments = ceilDiv(segments, blocks);
+    s.blockSegments = ceilDiv(steps, blocks) * step;
     if (s.blockSegments == before || s.blockSegments * s.segmentTiles < 8)
       break;
     before = s.blockSegments;
@@ -403,6 +464,17 @@ void ScheduleSearch::consider(const WinogradSchedule &s, const WinogradSizes &z,
     before = {s, cost};
 }
 
+/// Whether tiles that reach beyond the image can be fitted to it, in rows that are a segment each.
+static bool canFit(const ConvolutionProblem &p, int64_t tileRows, int64_t tileCols) {
+  const ConvolutionProblem::Spatial &plane =
+      p.direction == Direction::BackwardData ? p.input : p.output;
+  auto hasShort = [](int64_t extent, int64_t outputs) {
+    return wholeTilesOf(extent, outputs) < ceilDiv(extent, outputs);
+  };
+  return plane[2] + p.kernel[2] - 1 <= fittedPixels &&
+         (hasShort(plane[1], tileRows) || hasShort(plane[2], tileCols));
+}
+
 SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &p,
                                                                const CpuTarget &target,
                                                                bool accurate) {
@@ -414,7 +486,10 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
         !strictRefusal(axesOf(p), outputs, p.direction == Direction::BackwardFilter).empty())
       continue;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
-    all.append(ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1), along(2)));
+    for (bool fitted : {false, true})
+      if (!fitted || canFit(p, along(1), along(2)))
+        all.append(ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1),
+                                                  along(2), fitted));
   }
   return all;
 }

@@ -4,6 +4,16 @@
 // that stand beside each other in a row form a segment, whose pixels are transposed together;
 // segments of the whole batch are numbered through and cut into blocks, the work of a task.
 //
+// Fitted tiles end with the image: along an axis where they would reach beyond it by fewer pixels
+// than there are tiles, the last ones are short, by an output each. What only that output has, the
+// last of the points along the axis, is not multiplied with short tiles. A block holds whole images
+// then, and its tiles stand in an order in which those of each point follow each other:
+//
+//   1  short rows, all columns    tiles of the last point along columns: 1 and 2
+//   2  all rows, all columns                                along rows: 2 and 3
+//   3  all rows, short columns                              along both: 2
+//   4  short rows, short columns
+//
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_CODEGEN_CPU_WINOGRAD_WINOGRADSCHEDULE_H
 #define DLC_CODEGEN_CPU_WINOGRAD_WINOGRADSCHEDULE_H
@@ -18,6 +28,7 @@ namespace dlc::codegen {
 struct WinogradSchedule {
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Winograd; ///< or FFT: the transform
   int64_t tileRows = 1, tileCols = 1;                              ///< outputs of a tile
+  bool fitted = false; ///< whether the last tiles are short; a segment is a row of the image then
   int64_t segmentTiles = 1;
   int64_t blockSegments = 1;
   int64_t rows = 1, vectors = 1; ///< register tile; the parts of a complex number are two vectors
@@ -36,6 +47,7 @@ struct WinogradSchedule {
     f(dl::stringifyConvolutionAlgorithm, s.algorithm);
     f(" tile ", s.tileRows);
     f("x", s.tileCols);
+    f(" fitted", s.fitted);
     f(" segment ", s.segmentTiles);
     f(" block ", s.blockSegments);
     f(" register ", s.rows);
@@ -62,19 +74,33 @@ struct WinogradSizes {
   int64_t sourceVectors, targetPanels;              ///< of all channels
   int64_t planeRows, planeCols;                     ///< extents of the plane
   int64_t tileRowsOfImage, segmentsOfRow, segments; ///< segments of the whole batch
+  int64_t wholeRows;                                ///< of tiles of an image that are not short
+  int64_t wholeTiles, shortTiles; ///< of a segment: that are not, or are in columns
   int64_t blocks, blockTiles;
 
+  int64_t shortRows() const { return tileRowsOfImage - wholeRows; }
+  /// The first pixel of a row of tiles.
+  int64_t firstRow(int64_t tileRow) const {
+    return tileRow * schedule.tileRows - std::max<int64_t>(tileRow - wholeRows, 0);
+  }
   /// Rows and columns of a tile's input, and columns of a segment's, in whole vectors.
   int64_t sourceRows() const { return highPoints; }
   int64_t sourcePitch() const { return roundUp(segmentCols() + wideTaps - 1, lanes); }
-  int64_t segmentCols() const { return schedule.segmentTiles * schedule.tileCols; }
+  int64_t segmentCols() const { return schedule.segmentTiles * schedule.tileCols - shortTiles; }
   int64_t targetPitch() const { return roundUp(segmentCols(), lanes); }
   int64_t tilePanels() const { return ceilDiv(blockTiles, schedule.rows); }
-  /// Of all blocks, the last of which may hold less.
-  int64_t allTilePanels() const {
-    const int64_t rest = (segments - (blocks - 1) * schedule.blockSegments) * schedule.segmentTiles;
-    return (blocks - 1) * tilePanels() + ceilDiv(rest, schedule.rows);
-  }
+  /// Segments of the last block, which may hold fewer than others.
+  int64_t lastSegments() const { return segments - (blocks - 1) * schedule.blockSegments; }
+  /// The points of a tile, by the tiles that have them.
+  struct PointKind {
+    int64_t points;
+    bool lastRow, lastCol; ///< along rows, along columns
+  };
+  std::array<PointKind, 4> pointKinds() const;
+  /// Tiles of a block of some segments that such a point is multiplied with.
+  std::pair<int64_t, int64_t> tilesOf(const PointKind &kind, int64_t segments) const;
+  /// Panels of tiles of all points and blocks, in the data directions.
+  int64_t productPanels() const;
   /// Of output channels that a panel holds.
   int64_t panelChannels() const { return width / parts; }
   int64_t channelVectorsOfPanel() const { return schedule.vectors / parts; }
@@ -101,7 +127,7 @@ struct WinogradSizes {
   /// Of blocks whose shared tiles stand in the workspace at a time.
   int64_t sharedBlocks() const;
   int64_t sharedRounds() const { return ceilDiv(blocks, sharedBlocks()); }
-  std::unique_ptr<TileTransform> transform() const;
+  std::unique_ptr<TileTransform> transform(bool shortRows = false, bool shortCols = false) const;
 };
 
 /// Why no such algorithm can run the problem; empty if one can.

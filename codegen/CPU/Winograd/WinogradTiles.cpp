@@ -6,10 +6,92 @@ using namespace mlir;
 using namespace dlc;
 using namespace dlc::codegen;
 
-WinogradSegment WinogradPhase::decodeSegment(Value number) {
-  SmallVector<Value> place =
-      e.delinearize(number, {sizes.segments, sizes.tileRowsOfImage, sizes.segmentsOfRow});
-  return {place[0], e.mul(place[1], schedule.tileRows), e.mul(place[2], sizes.segmentCols())};
+WinogradBlock WinogradPhase::decodeBlock(Value number) {
+  WinogradBlock block;
+  block.firstSegment = e.mul(number, schedule.blockSegments);
+  block.segments = e.minimum(e.constant(schedule.blockSegments),
+                             e.sub(e.constant(sizes.segments), block.firstSegment));
+  block.tiles = e.mul(block.segments, schedule.segmentTiles);
+  return block;
+}
+
+void WinogradPhase::forSegments(const WinogradBlock &block,
+                                llvm::function_ref<void(const WinogradSegment &)> body) {
+  e.loop(e.constant(0), block.segments, 1, [&](Value number) {
+    SmallVector<Value> place =
+        e.delinearize(e.add(block.firstSegment, number),
+                      {sizes.segments, sizes.tileRowsOfImage, sizes.segmentsOfRow});
+    WinogradSegment segment;
+    segment.image = place[0];
+    segment.tileRow = place[1];
+    segment.row = e.mul(place[1], schedule.tileRows);
+    segment.col = e.mul(place[2], sizes.segmentCols());
+    segment.wholeTiles = e.mul(number, sizes.wholeTiles);
+    if (schedule.fitted)
+      orderTiles(block, number, segment);
+    body(segment);
+  });
+}
+
+/// Rows of tiles that are short come first, but last among columns that are: see
+/// WinogradSchedule.h.
+void WinogradPhase::orderTiles(const WinogradBlock &block, Value number, WinogradSegment &segment) {
+  Value images = e.div(block.segments, sizes.tileRowsOfImage);
+  Value image = e.div(number, sizes.tileRowsOfImage);
+  Value shortRow = e.sub(segment.tileRow, e.constant(sizes.wholeRows));
+  Value isWhole = e.less(shortRow, e.constant(0));
+  Value ofWhole = e.add(e.mul(image, sizes.wholeRows), segment.tileRow);
+  Value ofShort = e.add(e.mul(image, sizes.shortRows()), shortRow);
+  Value allWhole = e.mul(images, sizes.wholeRows), allShort = e.mul(images, sizes.shortRows());
+  segment.row = e.sub(segment.row, e.maximum(shortRow, e.constant(0)));
+  segment.wholeTiles =
+      e.mul(e.select(isWhole, e.add(allShort, ofWhole), ofShort), sizes.wholeTiles);
+  segment.shortTiles =
+      e.add(e.mul(block.segments, sizes.wholeTiles),
+            e.mul(e.select(isWhole, ofWhole, e.add(allWhole, ofShort)), sizes.shortTiles));
+}
+
+void WinogradPhase::forTiles(const WinogradSegment &segment, TileBody body) {
+  auto inRow = [&](bool shortRow) {
+    const std::unique_ptr<TileTransform> whole = sizes.transform(shortRow, false);
+    e.loop(sizes.wholeTiles, [&](Value tile) {
+      body(e.add(segment.wholeTiles, tile), e.mul(tile, schedule.tileCols), *whole);
+    });
+    if (sizes.shortTiles == 0)
+      return;
+    const std::unique_ptr<TileTransform> less = sizes.transform(shortRow, true);
+    e.loop(sizes.shortTiles, [&](Value tile) {
+      Value col = e.add(e.mul(tile, schedule.tileCols - 1), sizes.wholeTiles * schedule.tileCols);
+      body(e.add(segment.shortTiles, tile), col, *less);
+    });
+  };
+  if (sizes.shortRows() == 0)
+    return inRow(false);
+  e.when(e.less(segment.tileRow, e.constant(sizes.wholeRows)), [&] { inRow(false); });
+  e.when(e.less(e.constant(sizes.wholeRows - 1), segment.tileRow), [&] { inRow(true); });
+}
+
+std::pair<Value, Value> WinogradPhase::tilesOf(const WinogradBlock &block, Value point) {
+  Value first = e.constant(0), end = block.tiles;
+  if (!schedule.fitted)
+    return {first, end};
+  Value images = e.div(block.segments, sizes.tileRowsOfImage);
+  Value lastRow = e.less(e.constant((sizes.highPoints - 1) * sizes.widePoints - 1), point);
+  Value lastCol = e.equal(e.rem(point, sizes.widePoints), e.constant(sizes.widePoints - 1));
+  Value shortRows = e.mul(images, sizes.shortRows());
+  Value rowsEnd = e.sub(end, e.mul(shortRows, sizes.shortTiles));
+  Value colsEnd = e.sub(end, e.mul(block.segments, sizes.shortTiles));
+  return {e.select(lastRow, e.mul(shortRows, sizes.wholeTiles), first),
+          e.select(lastCol, colsEnd, e.select(lastRow, rowsEnd, end))};
+}
+
+std::pair<Value, Value> WinogradPhase::extentsOf(const WinogradSegment &segment) {
+  Value rows = e.constant(schedule.tileRows), cols = e.constant(sizes.segmentCols());
+  if (sizes.shortRows() > 0)
+    rows = e.select(e.less(segment.tileRow, e.constant(sizes.wholeRows)), rows,
+                    e.constant(schedule.tileRows - 1));
+  return {e.minimum(rows, e.sub(e.constant(sizes.planeRows), segment.row)),
+          e.minimum(cols, e.sub(e.constant(sizes.planeCols), segment.col))};
 }
 
 namespace {
@@ -122,10 +204,10 @@ void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSeg
     copy(tiles, segment, channelVector, pixels);
   else
     gather(tiles, segment, channelVector, buffer, pixels);
-  e.loop(schedule.segmentTiles, [&](Value tile) {
-    Value corner = e.at(pixels, e.mul(tile, schedule.tileCols * e.lanes));
-    callToPoints(e, *transform, tiles.side,
+  forTiles(segment, [&](Value tile, Value col, const TileTransform &transform) {
+    Value corner = e.at(pixels, e.mul(col, e.lanes));
+    callToPoints(e, transform, tiles.side,
                  {corner, tiles.pitch * e.lanes, target(tile), pointStride, partStride, numbers,
-                  tiles.streams});
+                  tiles.streams, tiles.clears});
   });
 }

@@ -7,9 +7,16 @@
 
 namespace dlc::codegen {
 
-/// A segment of tiles: its image, and the first row and column of the plane that it covers.
+/// The segments of a block, and the tiles of them.
+struct WinogradBlock {
+  mlir::Value firstSegment, segments, tiles;
+};
+
+/// A segment of tiles: its image, its row of tiles, and the first row and column of the plane that
+/// it covers.
 struct WinogradSegment {
-  mlir::Value image, row, col;
+  mlir::Value image, tileRow, row, col;
+  mlir::Value wholeTiles, shortTiles; ///< the first of them in the block
 };
 
 /// Tiles of a tensor [images, channels, rows, columns].
@@ -20,7 +27,7 @@ struct WinogradTiles {
   int64_t rows, pitch;          ///< pixels that a segment reads
   int64_t firstRow, firstCol;   ///< of a segment's tiles, from its place in the plane
   TileTransform::Side side;
-  bool streams = false; ///< whether points go past the caches: see TilePlaces
+  bool streams = false, clears = false; ///< see TilePlaces
 };
 
 /// One phase of a Winograd kernel.
@@ -32,12 +39,23 @@ public:
         transform(sizes.transform()) {}
 
 protected:
-  WinogradSegment decodeSegment(mlir::Value number);
+  WinogradBlock decodeBlock(mlir::Value number);
+  void forSegments(const WinogradBlock &block,
+                   llvm::function_ref<void(const WinogradSegment &segment)> body);
+  /// Calls `body` with each tile's number in its block, its first column in the segment and its
+  /// transform.
+  using TileBody =
+      llvm::function_ref<void(mlir::Value tile, mlir::Value col, const TileTransform &transform)>;
+  void forTiles(const WinogradSegment &segment, TileBody body);
+  /// Tiles of a block that a point is multiplied with: the first of them, and the end.
+  std::pair<mlir::Value, mlir::Value> tilesOf(const WinogradBlock &block, mlir::Value point);
+  /// Rows and columns of a segment that exist.
+  std::pair<mlir::Value, mlir::Value> extentsOf(const WinogradSegment &segment);
   /// Of a filter's taps, a vector of channels each.
   mlir::Value tapPlace(mlir::Value taps, mlir::Value row, mlir::Value col) {
     return e.at(taps, e.mul(e.add(e.mul(row, sizes.wideTaps), col), e.lanes));
   }
-  /// Transforms a segment's tiles for one vector of channels. Tile k of the segment goes to
+  /// Transforms a segment's tiles for one vector of channels. Tile k of the block goes to
   /// target(k), `pointStride` elements apart for the points of the transform and `partStride` for
   /// the parts of a number. `buffer` holds (lanes + rows * pitch) * lanes elements, `numbers` what
   /// the transform needs.
@@ -51,6 +69,8 @@ protected:
   std::unique_ptr<TileTransform> transform;
 
 private:
+  /// Fitted tiles of segment number `number` of a block.
+  void orderTiles(const WinogradBlock &block, mlir::Value number, WinogradSegment &segment);
   /// A segment's pixels of a vector of channels, side by side.
   void copy(const WinogradTiles &tiles, const WinogradSegment &segment, mlir::Value channelVector,
             mlir::Value buffer);

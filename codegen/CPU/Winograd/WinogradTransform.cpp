@@ -59,12 +59,32 @@ void codegen::emitTransform(PackEmitter &e, const TransformMatrix &left,
 // Tiles
 //===------------------------------------------------------------------------------------------===//
 
-WinogradTileTransform::WinogradTileTransform(const WinogradTransform &high,
-                                             const WinogradTransform &wide)
-    : source{high.input, wide.input}, filter{high.filter, wide.filter},
-      target{high.output.transposed(), wide.output.transposed()},
+static WinogradTransform shortIf(bool isShort, const WinogradTransform &transform) {
+  return isShort ? transform.withoutLast() : transform;
+}
+
+WinogradTileTransform::WinogradTileTransform(const WinogradTransform &allHigh,
+                                             const WinogradTransform &allWide, bool shortRows,
+                                             bool shortCols)
+    : shortRows(shortRows), shortCols(shortCols), highPoints(allHigh.points()),
+      widePoints(allWide.points()), high(shortIf(shortRows, allHigh)),
+      wide(shortIf(shortCols, allWide)), source{high.input, wide.input},
+      filter{high.filter, wide.filter}, target{high.output.transposed(), wide.output.transposed()},
       filterGradient{high.filter.transposed(), wide.filter.transposed()},
       targetPixels{high.output, wide.output} {}
+
+SmallVector<int64_t> WinogradTileTransform::missingPoints() const {
+  SmallVector<int64_t> missing;
+  for (int64_t i = 0; i < highPoints; ++i)
+    for (int64_t j = 0; j < widePoints; ++j)
+      if (i >= source.left.rows || j >= source.right.rows)
+        missing.push_back(i * widePoints + j);
+  return missing;
+}
+
+StringRef WinogradTileTransform::suffix() const {
+  return shortRows ? shortCols ? "_short" : "_short_rows" : shortCols ? "_short_cols" : "";
+}
 
 const WinogradTileTransform::Matrices &WinogradTileTransform::forward(Side side) const {
   return side == Side::Source ? source : side == Side::Filter ? filter : target;
@@ -86,7 +106,7 @@ void WinogradTileTransform::toPoints(PackEmitter &e, Side side, Value buffer, Lo
     return emitTransform(
         e, left, right, [&](int64_t i, int64_t j) { return load(e.constant(i), j); },
         [&](int64_t i, int64_t j, Value value) {
-          store(e.constant(i * right.rows + j), 0, value);
+          store(e.constant(i * widePoints + j), 0, value);
         });
   auto cell = [&](Value i, Value j) {
     return e.at(buffer, e.mul(e.add(e.mul(i, right.rows), j), e.lanes));
@@ -103,7 +123,7 @@ void WinogradTileTransform::toPoints(PackEmitter &e, Side side, Value buffer, Lo
     for (int64_t i = 0; i < left.columns; ++i)
       column.push_back(e.loadAligned(cell(e.constant(i), j)));
     for (auto [i, value] : llvm::enumerate(emitTransform(e, left, column)))
-      store(e.add(j, int64_t(i) * right.rows), 0, value);
+      store(e.add(j, int64_t(i) * widePoints), 0, value);
   });
 }
 
@@ -113,7 +133,7 @@ void WinogradTileTransform::toPixels(PackEmitter &e, Side side, Value buffer, Lo
   if (bufferVectors() == 0)
     return emitTransform(
         e, left, right,
-        [&](int64_t i, int64_t j) { return load(e.constant(i * right.columns + j), 0); },
+        [&](int64_t i, int64_t j) { return load(e.constant(i * widePoints + j), 0); },
         [&](int64_t i, int64_t j, Value value) { store(e.constant(i), j, value); });
   auto cell = [&](Value i, Value j) {
     return e.at(buffer, e.mul(e.add(e.mul(i, right.columns), j), e.lanes));
@@ -121,7 +141,7 @@ void WinogradTileTransform::toPixels(PackEmitter &e, Side side, Value buffer, Lo
   e.loop(right.columns, [&](Value j) {
     SmallVector<Value> column;
     for (int64_t i = 0; i < left.columns; ++i)
-      column.push_back(load(e.add(j, i * right.columns), 0));
+      column.push_back(load(e.add(j, i * widePoints), 0));
     for (auto [i, value] : llvm::enumerate(emitTransform(e, left, column)))
       e.storeAligned(value, cell(e.constant(int64_t(i)), j));
   });

@@ -19,13 +19,18 @@ void emitTransform(PackEmitter &e, const TransformMatrix &left, const TransformM
 /// F(m, r) along rows and columns of tiles. Points are real.
 class WinogradTileTransform : public TileTransform {
 public:
-  WinogradTileTransform(const WinogradTransform &high, const WinogradTransform &wide);
+  /// Short tiles have an output less, and do without the last point: see
+  /// WinogradTransform::withoutLast(). Points are numbered as those of other tiles.
+  WinogradTileTransform(const WinogradTransform &high, const WinogradTransform &wide,
+                        bool shortRows = false, bool shortCols = false);
 
   void toPoints(PackEmitter &e, Side side, mlir::Value buffer, LoadPixel load,
                 StorePoint store) const override;
   void toPixels(PackEmitter &e, Side side, mlir::Value buffer, LoadPoint load,
                 StorePixel store) const override;
   int64_t bufferVectors() const override;
+  llvm::SmallVector<int64_t> missingPoints() const override;
+  llvm::StringRef suffix() const override;
   double cyclesToPoints(Side side) const override;
   double cyclesToPixels(Side side) const override;
 
@@ -37,6 +42,9 @@ private:
   const Matrices &backward(Side side) const;
   double cyclesOf(const Matrices &matrices) const;
 
+  bool shortRows, shortCols;
+  int64_t highPoints, widePoints; ///< of tiles that are not short
+  WinogradTransform high, wide;
   Matrices source, filter, target;       ///< to points
   Matrices filterGradient, targetPixels; ///< and back
 };
