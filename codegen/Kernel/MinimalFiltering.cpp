@@ -33,17 +33,20 @@ static std::vector<double> productOf(ArrayRef<double> points, size_t left) {
   return product;
 }
 
-/// Those with four pairs were searched among sixteenths: they err several times less than the small
-/// powers 1, 2, 1/2 and 4 or 1/4.
+/// Those with four and five pairs were searched among sixteenths: they err several times less than
+/// the small powers 1, 2, 1/2 and 4 or 1/4.
 static ArrayRef<double> finitePoints(int64_t count) {
   static const double powers[] = {0, 1, -1, 2, -2, 0.5, -0.5};
   static const double pairs[] = {0.25, -0.25, 0.625, -0.625, 1.125, -1.125, 2, -2};
   static const double pairsAndZero[] = {0,      0.375,   -0.375, 0.8125, -0.8125,
                                         1.1875, -1.1875, 2.5,    -2.5};
-  assert(count <= 9 && "no more points are known");
+  static const double fivePairs[] = {0.1875,  -0.1875, 0.5625, -0.5625, 0.9375,
+                                     -0.9375, 1.375,   -1.375, 2.625,   -2.625};
+  assert(count <= 10 && "no more points are known");
   return count <= 7   ? ArrayRef(powers).take_front(count)
          : count == 8 ? ArrayRef(pairs)
-                      : ArrayRef(pairsAndZero);
+         : count == 9 ? ArrayRef(pairsAndZero)
+                      : ArrayRef(fivePairs);
 }
 
 WinogradTransform::WinogradTransform(int64_t outputs, int64_t taps)

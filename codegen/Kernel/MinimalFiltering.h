@@ -41,7 +41,7 @@ struct WinogradTransform {
   TransformMatrix filter; ///< points x taps
   TransformMatrix output; ///< outputs x points
 
-  /// At most 10 points.
+  /// At most 11 points.
   WinogradTransform(int64_t outputs, int64_t taps);
   int64_t points() const { return outputs + taps - 1; }
   /// F(outputs - 1, taps) on all points but the leading coefficient, which only the last output

@@ -364,6 +364,7 @@ std::optional<ConvolutionProblem> codegen::packedConvolution(const KernelSpec &s
   ConvolutionProblem p = geometryOf(spec.anchorOp());
   const Element element = Element::of(spec);
   p.storedBytes = element.storedBytes(), p.elementBytes = element.bytes();
+  p.storedPrecision = cast<FloatType>(element.stored).getFPMantissaWidth();
   if (std::max(p.input[2], p.output[2]) > mostPlacesOfRow || failed(setBlocks(spec, p)))
     return std::nullopt;
   if (p.direction != Direction::BackwardData)

@@ -38,6 +38,7 @@ struct ConvolutionProblem {
   int64_t xBlock = 1, yBlock = 1;
   /// Of an element in memory, and as it is computed with.
   int64_t storedBytes = 4, elementBytes = 4;
+  int64_t storedPrecision = 24; ///< bits of a significand in memory
   /// Of an element of x that is computed while it is read: its work, in simple operations.
   double imageWeight = 0;
   /// Whether a pixel's blocks stand one behind the other, where the operand lies in memory: all of

@@ -36,10 +36,11 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
                              : "transforms compute in float32";
 }
 
-/// Whether tiles of 6 to 8 outputs err far less than its numbers are rounded: by 4e-5 in sums of
-/// 256 channels, where 16 bits round by 2e-4 and more.
-static bool takesLargeTiles(const ConvolutionProblem &p) {
-  return p.storedBytes == 2 && std::max(p.kernel[1], p.kernel[2]) == 3;
+/// Whether tiles err far less than its numbers are rounded, or are small. Those of up to 10 points
+/// err by 2e-5, of 11 points by 4e-5; f16 rounds by 2e-4, bf16 by 1.6e-3.
+static bool takesTiles(const ConvolutionProblem &p, int64_t outputs) {
+  const int64_t mostPoints = p.storedPrecision <= 8 ? 11 : p.storedPrecision <= 11 ? 10 : 0;
+  return outputs <= 4 || outputs + std::max(p.kernel[1], p.kernel[2]) - 1 <= mostPoints;
 }
 
 std::string codegen::strictRefusal(const ConvolutionProblem &p) {
@@ -480,7 +481,7 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
                                                                bool accurate) {
   SmallVector<WinogradSchedule> all;
   for (int64_t outputs : {2, 4, 6, 7, 8}) {
-    if (outputs > 4 && !takesLargeTiles(p))
+    if (!takesTiles(p, outputs))
       break;
     if (accurate &&
         !strictRefusal(axesOf(p), outputs, p.direction == Direction::BackwardFilter).empty())

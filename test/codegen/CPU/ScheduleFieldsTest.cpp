@@ -44,8 +44,9 @@ TEST(ScheduleFields, Convolution) {
 }
 
 TEST(ScheduleFields, OthersOfConvolutions) {
-  expectText(WinogradSchedule{dl::ConvolutionAlgorithm::Winograd, 2, 3, false, 4, 5, 6, 7, 8, 9, 10},
-             "winograd tile 2x3 segment 4 block 5 register 6x7 task 9x8 splits 10");
+  expectText(
+      WinogradSchedule{dl::ConvolutionAlgorithm::Winograd, 2, 3, false, 4, 5, 6, 7, 8, 9, 10},
+      "winograd tile 2x3 segment 4 block 5 register 6x7 task 9x8 splits 10");
   expectText(WinogradSchedule{dl::ConvolutionAlgorithm::FFT, 2, 3, true, 4, 5, 6, 7, 8, 9, 10},
              "fft tile 2x3 fitted segment 4 block 5 register 6x7 task 9x8 splits 10");
   expectText(WinogradSchedule{.sharesTiles = true},

@@ -41,19 +41,31 @@ static Numbers correlation(const Numbers &d, const Numbers &g) {
 TEST(Winograd, MatricesComputeCorrelations) {
   for (int64_t taps : {1, 3, 5})
     for (int64_t outputs : {1, 2, 4, 6, 7, 8}) {
-      if ((taps == 1 && outputs > 1) || outputs + taps > 11)
+      if ((taps == 1 && outputs > 1) || outputs + taps > 12)
         continue;
-      WinogradTransform f(outputs, taps);
-      Numbers d = randomNumbers(f.points(), 1), g = randomNumbers(taps, 2),
-              dy = randomNumbers(outputs, 3);
-      Numbers y = f.output * ((f.filter * g) * (f.input * d)), expected = correlation(d, g);
-      for (int64_t i = 0; i < outputs; ++i)
-        EXPECT_NEAR(y[i], expected[i], 1e-13) << "F(" << outputs << ", " << taps << ")";
-      Numbers dg = f.filter.transposed() * ((f.input * d) * (f.output.transposed() * dy));
-      expected = correlation(d, dy);
-      for (int64_t i = 0; i < taps; ++i)
-        EXPECT_NEAR(dg[i], expected[i], 1e-13) << "F(" << outputs << ", " << taps << ")";
+      const WinogradTransform all(outputs, taps);
+      for (const WinogradTransform &f : {all, all.withoutLast()}) {
+        if (f.outputs == 0)
+          continue;
+        Numbers d = randomNumbers(f.points(), 1), g = randomNumbers(taps, 2),
+                dy = randomNumbers(f.outputs, 3);
+        Numbers y = f.output * ((f.filter * g) * (f.input * d)), expected = correlation(d, g);
+        for (int64_t i = 0; i < f.outputs; ++i)
+          EXPECT_NEAR(y[i], expected[i], 2e-13) << "F(" << f.outputs << ", " << taps << ")";
+        Numbers dg = f.filter.transposed() * ((f.input * d) * (f.output.transposed() * dy));
+        expected = correlation(d, dy);
+        for (int64_t i = 0; i < taps; ++i)
+          EXPECT_NEAR(dg[i], expected[i], 2e-13) << "F(" << f.outputs << ", " << taps << ")";
+      }
     }
+}
+
+// Tiles without their last output share the filter's points with those that have it.
+TEST(Winograd, ShortTilesShareTheFilter) {
+  const WinogradTransform all(7, 3), less = all.withoutLast();
+  EXPECT_EQ(less.outputs, 6);
+  EXPECT_EQ(less.points(), 8);
+  EXPECT_TRUE(llvm::equal(less.filter.values, llvm::ArrayRef(all.filter.values).drop_back(3)));
 }
 
 // Sums that rows or columns share are computed once: Lavin and Gray count 32 additions for the
@@ -135,7 +147,7 @@ static bool offers(const KernelSource &source, llvm::StringRef words) {
 }
 
 static void checkOffered(const KernelSource &source, llvm::StringRef words, double tolerance) {
-  EXPECT_TRUE(offers(source, words));
+  EXPECT_TRUE(offers(source, words)) << source.moduleText();
   checkKernel(source, tolerance, "cpu-winograd");
 }
 
@@ -161,6 +173,35 @@ TEST(Winograd, SharedTiles) {
     if (element != std::string("f64"))
       check(inElement(plain, element), rounded + rounding);
   checkKernel(plain, rounding, "cpu-fft");
+}
+
+/// Tiles that end with the image, along both axes and along one; the last block has fewer images;
+/// tiles of a point begin and end within panels of them. A body before the image, sums behind,
+/// blocks of channels, filters that are no squares, images in 16 bits.
+TEST(Winograd, FittedTiles) {
+  const ConvolutionShapes both = {{5, 32, 13, 11}, {48, 32, 3, 3}, {5, 48, 13, 11},
+                                  {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  const ConvolutionShapes rows = {{3, 20, 7, 12}, {18, 20, 3, 3}, {3, 18, 7, 12},
+                                  {1, 1},         {1, 1, 1, 1},   {1, 1}};
+  const ConvolutionShapes cols = {{3, 20, 10, 41}, {18, 20, 3, 5}, {3, 18, 8, 39},
+                                  {1, 1},          {0, 0, 1, 1},   {1, 1}};
+  const ConvolutionShapes large = {{70, 16, 13, 27}, {16, 16, 5, 5}, {70, 16, 13, 27},
+                                   {1, 1},           {2, 2, 2, 2},   {1, 1}};
+  auto check = [](const KernelSource &source, double tolerance) {
+    checkOffered(source, " fitted", tolerance);
+  };
+  for (const ConvolutionShapes &shapes : {both, rows, cols})
+    for (const KernelSource &source : convolutionKernels(shapes))
+      check(source, rounding);
+  for (const KernelSource &source : convolutionImages(both))
+    check(source, rounding);
+  for (const KernelSource &source : convolutionReductions(both))
+    check(source, rounding);
+  for (const KernelSource &source : convolutionKernels(both))
+    check(withBlocks(source, both, Blocked::Both), rounding);
+  for (const KernelSource &source : convolutionKernels(large))
+    checkOffered(inElement(source, "bf16"), "tile 7x7 fitted",
+                 otherElements[1].rounding + rounding);
 }
 
 /// Filters that are transformed some panels at a time: fewer of them in the last round, channels
@@ -300,19 +341,27 @@ TEST(Winograd, ErrorsAreBounded) {
   }
 }
 
-// In 16 bits there are tiles of up to 8x8 outputs: what they err by does not show beside what the
-// result is rounded by.
+// In 16 bits there are tiles of up to 8x8 outputs, or of 7x7 for filters of five taps: what they
+// err by does not show beside what the result is rounded by.
 TEST(Winograd, LargeTilesErrLessThanRounding) {
-  const ConvolutionShapes shapes = {{2, 32, 26, 30}, {64, 32, 3, 3}, {2, 64, 26, 30},
-                                    {1, 1},          {1, 1, 1, 1},   {1, 1}};
-  for (const char *element : {"bf16", "f16"})
+  const ConvolutionShapes three = {{2, 32, 26, 30}, {64, 32, 3, 3}, {2, 64, 26, 30},
+                                   {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  const ConvolutionShapes five = {{2, 32, 26, 30}, {64, 32, 5, 5}, {2, 64, 26, 30},
+                                  {1, 1},          {2, 2, 2, 2},   {1, 1}};
+  auto check = [](const ConvolutionShapes &shapes, const char *element,
+                  llvm::ArrayRef<const char *> tiles) {
     for (const KernelSource &source : convolutionKernels(shapes)) {
       const KernelSource narrow = inElement(source, element);
       const double inOrder = errorOf(narrow, "cpu-loops", "");
-      for (const char *tile : {"6x6", "7x7", "8x8"})
+      for (const char *tile : tiles)
         EXPECT_LE(errorOf(narrow, "cpu-winograd", std::string("winograd tile ") + tile),
                   1.01 * inOrder)
             << tile << "\n"
             << narrow.moduleText();
     }
+  };
+  for (const char *element : {"bf16", "f16"})
+    check(three, element, {"6x6", "7x7", "8x8"});
+  check(five, "bf16", {"6x6", "7x7"});
+  check(five, "f16", {"6x6"});
 }
