@@ -268,12 +268,13 @@ std::string codegen::filterText(const std::array<dl::WindowAxis, 3> &axes) {
   return "a filter of " + std::to_string(axes[1].kernel) + "x" + std::to_string(axes[2].kernel);
 }
 
-std::string codegen::winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups) {
+std::string codegen::winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups,
+                                     ArrayRef<int64_t> taps) {
   const std::string refusal = transformRefusal(axes, groups);
   if (!refusal.empty())
     return refusal;
-  auto known = [](const dl::WindowAxis &axis) {
-    return axis.kernel == 1 || axis.kernel == 3 || axis.kernel == 5;
+  auto known = [&](const dl::WindowAxis &axis) {
+    return axis.kernel == 1 || llvm::is_contained(taps, axis.kernel);
   };
   if (!known(axes[1]) || !known(axes[2]) || axes[1].kernel * axes[2].kernel == 1)
     return filterText(axes) + " has no transform";

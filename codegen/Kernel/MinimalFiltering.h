@@ -73,8 +73,9 @@ int64_t transformOperations(const TransformMatrix &left, const TransformMatrix &
 std::string planeRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups);
 /// Why no transform of tiles runs a convolution over depth, height and width; empty if one can.
 std::string transformRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups);
-/// Why no F(m, r) does.
-std::string winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups);
+/// Why no F(m, r) does, with r among `taps`, or 1.
+std::string winogradRefusal(const std::array<dl::WindowAxis, 3> &axes, int64_t groups,
+                            llvm::ArrayRef<int64_t> taps = {3, 5});
 /// "a filter of 3x5".
 std::string filterText(const std::array<dl::WindowAxis, 3> &axes);
 /// Whether tiles of outputs x outputs err no more than a sum of one product after the other, in

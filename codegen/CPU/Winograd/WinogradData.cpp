@@ -32,7 +32,7 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct DataPlan {
   DataPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), geometry(problem), sizes(problem, schedule, lanes) {}
+      : problem(problem), geometry(problem), sizes(withoutStrides(problem), schedule, lanes) {}
 
   const ConvolutionProblem &problem;
   DataGeometry geometry;
@@ -97,7 +97,8 @@ class DataPhase : public WinogradPhase {
 public:
   DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
             ModuleOp module, StringRef name, const DataPlan &plan)
-      : WinogradPhase(spec, target, module, name, 1 + plan.sizes.schedule.sharesTiles, plan.sizes),
+      : WinogradPhase(spec, target, module, name, 1 + plan.sizes.schedule.sharesTiles, plan.problem,
+                      plan.sizes),
         plan(plan), geometry(plan.geometry),
         reducer(kernel, candidate,
                 blockMap(geometry.batch, plan.sizes.targetChannels, geometry.targetBlock,
@@ -168,7 +169,11 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   std::string form;
   llvm::raw_string_ostream(form) << dl::stringifyConvolutionAlgorithm(schedule.algorithm) << ' '
                                  << filterOrder(problem) << " tile " << schedule.tileRows << 'x'
-                                 << schedule.tileCols << " vectors " << schedule.vectors;
+                                 << schedule.tileCols << " vectors " << schedule.vectors
+                                 << (sizes.sourceChannels > plan.geometry.sourceChannels &&
+                                             problem.xBlock > 1
+                                         ? " phases of blocks"
+                                         : "");
   candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form),
                            winogradFilterSeconds(problem, target, schedule)};
   return candidate;
@@ -180,9 +185,8 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
 
 /// The filter is indexed (k, c, d, r, s); its taps stand in ascending order of their offsets.
 void DataPhase::transformFilter(int64_t round) {
-  const ConvolutionProblem &p = plan.problem;
-  const bool forward = p.direction == ConvolutionProblem::Direction::Forward;
-  Source filter = source(1, imageMap(p.outChannels, p.inChannels, p.kernel));
+  const bool forward = problem.direction == ConvolutionProblem::Direction::Forward;
+  Source filter = source(1, imageMap(problem.outChannels, problem.inChannels, problem.kernel));
   Value taps = kernel.scratch;
   numbers = e.at(taps, sizes.tapElements());
   const int64_t step = plan.filterChannels();
@@ -199,18 +203,22 @@ void DataPhase::transformFilter(int64_t round) {
       Value place = e.at(kernel.workspace(),
                          e.add(e.mul(row, sizes.width), e.mul(vector, sizes.parts * e.lanes)));
       auto tap = [&](unsigned axis, Value number) {
-        return forward ? number : e.sub(e.constant(p.kernel[axis] - 1), number);
+        return forward ? number : e.sub(e.constant(problem.kernel[axis] - 1), number);
       };
-      e.loop(sizes.highTaps, [&](Value row) {
-        e.loop(sizes.wideTaps, [&](Value col) {
-          Value read = filter.read({{forward ? lane : channel, forward ? channel : lane,
-                                     e.constant(0), tap(1, row), tap(2, col)},
-                                    forward ? 0u : 1u,
-                                    1,
-                                    mask});
-          e.storeAligned(read, tapPlace(taps, row, col));
-        });
-      });
+      const PhaseChannel phase =
+          forward ? phaseOf(channel) : PhaseChannel{channel, e.constant(0), e.constant(0)};
+      forTaps(
+          taps, phase,
+          [&](Value high, Value wide, Value place) {
+            Value read =
+                filter.read({{forward ? lane : phase.channel, forward ? phase.channel : lane,
+                              e.constant(0), tap(1, high), tap(2, wide)},
+                             forward ? 0u : 1u,
+                             1,
+                             mask});
+            e.storeAligned(read, place);
+          },
+          [&](Value place) { e.storeAligned(e.zeroVector(), place); });
       callToPoints(
           e, *transform, TileTransform::Side::Filter,
           {taps, sizes.wideTaps * e.lanes, place, plan.filterStride(), e.lanes, numbers, streams});
@@ -288,7 +296,7 @@ Value DataPhase::sourcePlace(Value channelVector, Value tile) {
 }
 
 void DataPhase::transformSources(const WinogradBlock &block, Value firstVector, Value lastVector) {
-  Source image = source(0, imageOrBlockMap(geometry.batch, sizes.sourceChannels,
+  Source image = source(0, imageOrBlockMap(geometry.batch, geometry.sourceChannels,
                                            geometry.sourceBlock, geometry.source));
   WinogradTiles tiles{image,
                       sizes.sourceChannels,
@@ -299,6 +307,7 @@ void DataPhase::transformSources(const WinogradBlock &block, Value firstVector, 
                       sizes.sourcePitch(),
                       geometry.dimension(0, 1).minOffset(),
                       geometry.dimension(0, 2).minOffset(),
+                      problem.stride,
                       TileTransform::Side::Source};
   // Where a point's tiles begin or end in a panel, others of it are multiplied with it as well.
   tiles.clears = true;

@@ -26,7 +26,7 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct FilterPlan {
   FilterPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), sizes(problem, schedule, lanes) {}
+      : problem(problem), sizes(withoutStrides(problem), schedule, lanes) {}
 
   const ConvolutionProblem &problem;
   WinogradSizes sizes;
@@ -76,8 +76,8 @@ class FilterPhase : public WinogradPhase {
 public:
   FilterPhase(const KernelSpec &spec, const CpuTarget &target, ModuleOp module, StringRef name,
               const FilterPlan &plan)
-      : WinogradPhase(spec, target, module, name, /*workspaces=*/1, plan.sizes), plan(plan),
-        problem(plan.problem) {}
+      : WinogradPhase(spec, target, module, name, /*workspaces=*/1, plan.problem, plan.sizes),
+        plan(plan) {}
 
   void reduce(LLVM::LLVMFuncOp micro);
   void shareImages();
@@ -108,7 +108,6 @@ private:
   Value sumPlace(Value panel, Value channelVector);
 
   const FilterPlan &plan;
-  const ConvolutionProblem &problem;
   Source x, dy;
   Value gathered, numbers, images, gradients; ///< in the scratch
 };
@@ -233,7 +232,7 @@ void FilterPhase::transformImages(const Task &task, Value block) {
 
 void FilterPhase::transformImage(const Task &task, Value vector, Value block) {
   WinogradTiles tiles{x,
-                      problem.inChannels,
+                      sizes.sourceChannels,
                       problem.xBlock,
                       problem.input[1],
                       problem.input[2],
@@ -241,6 +240,7 @@ void FilterPhase::transformImage(const Task &task, Value vector, Value block) {
                       sizes.sourcePitch(),
                       -problem.padLow[1],
                       -problem.padLow[2],
+                      problem.stride,
                       TileTransform::Side::Source,
                       streamsTiles()};
   Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
@@ -268,6 +268,7 @@ void FilterPhase::transformGradient(const Task &task, Value panel, Value inPanel
                       sizes.targetPitch(),
                       0,
                       0,
+                      {1, 1, 1},
                       TileTransform::Side::Target,
                       streamsTiles()};
   Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
@@ -331,7 +332,7 @@ void FilterPhase::addParts() {
   Value sums = e.at(kernel.workspace(), sumPlace(task[0], task[1]));
   Value firstChannel = e.mul(task[1], e.lanes);
   Value channels =
-      e.minimum(e.constant(e.lanes), e.sub(e.constant(problem.inChannels), firstChannel));
+      e.minimum(e.constant(e.lanes), e.sub(e.constant(sizes.sourceChannels), firstChannel));
   e.loop(e.constant(0), channels, 1, [&](Value channel) {
     e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
       Value place =
@@ -345,12 +346,14 @@ void FilterPhase::addParts() {
         places.pointStride = sizes.parts * e.lanes;
       }
       callToPixels(e, *transform, TileTransform::Side::Filter, places);
-      e.loop(sizes.highTaps, [&](Value row) {
-        e.loop(sizes.wideTaps, [&](Value col) {
-          filter.write(e.loadAligned(tapPlace(taps, row, col)),
-                       {{lane, e.add(firstChannel, channel), e.constant(0), row, col}, 0, 1, mask});
-        });
-      });
+      const PhaseChannel phase = phaseOf(e.add(firstChannel, channel));
+      forTaps(
+          taps, phase,
+          [&](Value high, Value wide, Value place) {
+            filter.write(e.loadAligned(place),
+                         {{lane, phase.channel, e.constant(0), high, wide}, 0, 1, mask});
+          },
+          [](Value) {});
     });
   });
 }

@@ -31,9 +31,46 @@ static std::array<dl::WindowAxis, 3> axesOf(const ConvolutionProblem &p) {
   return axes;
 }
 
+static bool hasStrides(const ConvolutionProblem &p) {
+  return p.stride != ConvolutionProblem::Spatial{1, 1, 1};
+}
+
+ConvolutionProblem codegen::withoutStrides(const ConvolutionProblem &p) {
+  ConvolutionProblem q = p;
+  if (!hasStrides(p))
+    return q;
+  for (unsigned axis : {1, 2}) {
+    q.inChannels *= p.stride[axis];
+    q.kernel[axis] = ceilDiv(p.kernel[axis], p.stride[axis]);
+    q.input[axis] = p.output[axis] + q.kernel[axis] - 1;
+    q.stride[axis] = 1;
+    q.padLow[axis] = 0;
+  }
+  return q;
+}
+
+/// Why a convolution has no phases to multiply instead of strides.
+static std::string phasesRefusal(const ConvolutionProblem &p) {
+  if (!hasStrides(p))
+    return "";
+  // The gradient of a strided image would go to its phases in turn.
+  if (p.direction == Direction::BackwardData)
+    return "its stride is not 1";
+  for (unsigned axis : {1, 2}) {
+    if (!llvm::is_contained({1, 2, 4}, p.stride[axis])) // vectors fall into such phases
+      return "its stride is not 1, 2 or 4";
+    if (p.kernel[axis] < p.stride[axis])
+      return "its filter is smaller than its stride";
+  }
+  return "";
+}
+
 std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
-  return p.computesFloat32() ? winogradRefusal(axesOf(p), p.groups)
-                             : "transforms compute in float32";
+  if (!p.computesFloat32())
+    return "transforms compute in float32";
+  const std::string refusal = phasesRefusal(p);
+  return refusal.empty() ? winogradRefusal(axesOf(withoutStrides(p)), p.groups, {2, 3, 4, 5})
+                         : refusal;
 }
 
 /// Whether tiles err far less than its numbers are rounded, or are small. Those of up to 10 points
@@ -44,6 +81,8 @@ static bool takesTiles(const ConvolutionProblem &p, int64_t outputs) {
 }
 
 std::string codegen::strictRefusal(const ConvolutionProblem &p) {
+  if (hasStrides(p)) // a zero would meet a pixel that the filter does not have
+    return spreadsRefusal.str();
   return strictRefusal(axesOf(p), /*outputs=*/2, p.direction == Direction::BackwardFilter);
 }
 
@@ -278,14 +317,15 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
 
 double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &target,
                                 const WinogradSchedule &s) {
-  const WinogradSizes z(p, s, MachineModel(target).lanes);
-  return secondsOf(p, target, z, TransformCosts(z, MachineModel(target)));
+  const ConvolutionProblem q = withoutStrides(p);
+  const WinogradSizes z(q, s, MachineModel(target).lanes);
+  return secondsOf(q, target, z, TransformCosts(z, MachineModel(target)));
 }
 
 double codegen::winogradFilterSeconds(const ConvolutionProblem &p, const CpuTarget &target,
                                       const WinogradSchedule &s) {
   const MachineModel machine(target);
-  const WinogradSizes z(p, s, machine.lanes);
+  const WinogradSizes z(withoutStrides(p), s, machine.lanes);
   return tileSeconds(filterCycles(z, TransformCosts(z, machine)), machine);
 }
 
@@ -476,10 +516,13 @@ static bool canFit(const ConvolutionProblem &p, int64_t tileRows, int64_t tileCo
          (hasShort(plane[1], tileRows) || hasShort(plane[2], tileCols));
 }
 
-SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &p,
+SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &problem,
                                                                const CpuTarget &target,
                                                                bool accurate) {
   SmallVector<WinogradSchedule> all;
+  if (accurate && hasStrides(problem))
+    return all;
+  const ConvolutionProblem p = withoutStrides(problem);
   for (int64_t outputs : {2, 4, 6, 7, 8}) {
     if (!takesTiles(p, outputs))
       break;

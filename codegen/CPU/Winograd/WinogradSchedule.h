@@ -25,6 +25,13 @@
 
 namespace dlc::codegen {
 
+/// A convolution with strides as one of stride 1: the pixels that a tap meets are a phase of the
+/// image, and each phase of each channel a channel of its own, with the taps that meet it; where a
+/// phase has a tap less than others, one is zero. Its image begins at the first tap's pixel, in the
+/// padding. Channels stand in the order (channel, phase), or where x has them in blocks (phase,
+/// channel); phases in the order (row, column).
+ConvolutionProblem withoutStrides(const ConvolutionProblem &problem);
+
 struct WinogradSchedule {
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Winograd; ///< or FFT: the transform
   int64_t tileRows = 1, tileCols = 1;                              ///< outputs of a tile
@@ -63,6 +70,7 @@ struct WinogradSchedule {
 /// The numbers that follow from a problem and a schedule. `plane` is what tiles cut: the target in
 /// the data directions, dy for the filter's gradient.
 struct WinogradSizes {
+  /// Of a problem without strides.
   WinogradSizes(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes);
 
   const WinogradSchedule &schedule;
@@ -146,7 +154,7 @@ llvm::SmallVector<WinogradSchedule> chooseWinogradSchedules(const ConvolutionPro
 llvm::SmallVector<WinogradSchedule> chooseFourierSchedules(const ConvolutionProblem &problem,
                                                            const CpuTarget &target);
 
-/// Estimated seconds on one core, without what all kernels add.
+/// Estimated seconds on one core, without what all kernels add. Problems may have strides.
 double winogradSeconds(const ConvolutionProblem &problem, const CpuTarget &target,
                        const WinogradSchedule &schedule);
 /// Those of them that transform the filter, in the data directions.

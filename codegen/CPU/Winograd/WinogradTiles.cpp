@@ -1,6 +1,7 @@
 //===- WinogradTiles.cpp - see WinogradTiles.h ------------------------------------------------===//
 #include "codegen/CPU/Winograd/WinogradTiles.h"
 #include "codegen/CPU/Convolution/Convolution.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -85,6 +86,36 @@ std::pair<Value, Value> WinogradPhase::tilesOf(const WinogradBlock &block, Value
           e.select(lastCol, colsEnd, e.select(lastRow, rowsEnd, end))};
 }
 
+PhaseChannel WinogradPhase::phaseOf(Value channel) {
+  const int64_t rows = problem.stride[1], cols = problem.stride[2];
+  if (rows * cols == 1)
+    return {channel, e.constant(0), e.constant(0)};
+  Value phase =
+      problem.xBlock > 1 ? e.div(channel, problem.inChannels) : e.rem(channel, rows * cols);
+  Value ofImage =
+      problem.xBlock > 1 ? e.rem(channel, problem.inChannels) : e.div(channel, rows * cols);
+  return {ofImage, e.div(phase, cols), e.rem(phase, cols)};
+}
+
+void WinogradPhase::forTaps(Value taps, const PhaseChannel &phase, TapBody body,
+                            llvm::function_ref<void(Value)> missing) {
+  auto isWhole = [&](unsigned axis) { return problem.kernel[axis] % problem.stride[axis] == 0; };
+  e.loop(sizes.highTaps, [&](Value row) {
+    e.loop(sizes.wideTaps, [&](Value col) {
+      Value place = e.at(taps, e.mul(e.add(e.mul(row, sizes.wideTaps), col), e.lanes));
+      Value high = e.add(e.mul(row, problem.stride[1]), phase.row);
+      Value wide = e.add(e.mul(col, problem.stride[2]), phase.col);
+      if (isWhole(1) && isWhole(2))
+        return body(high, wide, place);
+      Value last = e.constant(problem.kernel[1] - 1), lastCol = e.constant(problem.kernel[2] - 1);
+      e.when(e.both(e.less(high, e.add(last, 1)), e.less(wide, e.add(lastCol, 1))),
+             [&] { body(high, wide, place); });
+      e.when(e.less(last, high), [&] { missing(place); });
+      e.when(e.less(lastCol, wide), [&] { missing(place); });
+    });
+  });
+}
+
 std::pair<Value, Value> WinogradPhase::extentsOf(const WinogradSegment &segment) {
   Value rows = e.constant(schedule.tileRows), cols = e.constant(sizes.segmentCols());
   if (sizes.shortRows() > 0)
@@ -140,6 +171,63 @@ static void emitGather(PackEmitter &e, const Gather &gather) {
   });
 }
 
+/// Numbers 0, 2, 4, ... of two vectors, or 1, 3, 5, ....
+static Value everySecond(PackEmitter &e, Value low, Value high, int64_t first) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < e.lanes; ++lane)
+    order.push_back(2 * lane + first);
+  return vector::ShuffleOp::create(e.b, e.loc, low, high, order);
+}
+
+/// Vectors that follow each other as those of their phases.
+static SmallVector<Value> phasesOf(PackEmitter &e, ArrayRef<Value> vectors) {
+  if (vectors.size() == 1)
+    return {vectors[0]};
+  SmallVector<Value> phases(vectors.size());
+  for (int64_t first : {0, 1}) {
+    SmallVector<Value> half;
+    for (size_t i = 0; i < vectors.size(); i += 2)
+      half.push_back(everySecond(e, vectors[i], vectors[i + 1], first));
+    for (auto [i, phase] : llvm::enumerate(phasesOf(e, half)))
+      phases[2 * i + first] = phase;
+  }
+  return phases;
+}
+
+/// The same of the phases of an image: those along a row are read together, from the first of a
+/// vector's channels on.
+static void emitGatherPhases(PackEmitter &e, const Gather &gather, Value firstChannel,
+                             int64_t rowStride, int64_t colStride) {
+  Value zero = e.constant(0);
+  e.loop(zero, gather.rows, 1, [&](Value row) {
+    e.loop(zero, gather.pitch, e.lanes, [&](Value chunk) {
+      if (!gather.allChannels)
+        e.clearRows(gather.tile, gather.channels);
+      e.loop(zero, gather.channels, colStride, [&](Value channel) {
+        Value rowOfImage = e.div(e.add(firstChannel, channel), colStride);
+        Value h = e.add(e.add(gather.top, e.mul(row, rowStride)), e.rem(rowOfImage, rowStride));
+        Value exists = e.both(e.less(e.constant(-1), h), e.less(h, gather.imageRows));
+        h = e.minimum(e.maximum(h, zero), e.sub(gather.imageRows, e.constant(1)));
+        Value end = e.select(exists, gather.imageCols, e.constant(-(int64_t(1) << 30)));
+        SmallVector<Value> pixels;
+        for (int64_t i = 0; i < colStride; ++i) {
+          Value w = e.add(e.add(gather.left, e.mul(chunk, colStride)), i * e.lanes);
+          Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
+          Value count = e.select(e.less(e.constant(-1), w), e.sub(end, w), zero);
+          pixels.push_back(e.readLanes(count, mask, [&](Value mask) {
+            return gather.read(e.div(rowOfImage, rowStride), h, w, mask);
+          }));
+        }
+        for (auto [phase, vector] : llvm::enumerate(phasesOf(e, pixels)))
+          e.storeAligned(vector, e.at(gather.tile, e.mul(e.add(channel, int64_t(phase)), e.lanes)));
+      });
+      Value pixel = e.add(e.mul(row, gather.pitch), chunk);
+      e.transpose(gather.tile, e.constant(e.lanes), e.at(gather.buffer, e.mul(pixel, e.lanes)),
+                  e.constant(e.lanes));
+    });
+  });
+}
+
 /// Gathers from an image that lies in memory as it is. Arguments: the image from the first channel
 /// on, distances of channels and of rows, then those of Gather.
 static void emitGatherStored(PackEmitter &e, ValueRange arguments) {
@@ -162,17 +250,21 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
                            Value channelVector, Value tile, Value buffer) {
   Value zero = e.constant(0), firstChannel = e.mul(channelVector, e.lanes);
   Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
-  Gather gather{e.add(segment.row, tiles.firstRow), e.add(segment.col, tiles.firstCol),
+  const bool hasPhases = tiles.stride[1] * tiles.stride[2] > 1;
+  Gather gather{e.add(e.mul(segment.row, tiles.stride[1]), tiles.firstRow),
+                e.add(e.mul(segment.col, tiles.stride[2]), tiles.firstCol),
                 e.constant(tiles.imageRows), e.constant(tiles.imageCols),
                 // A panel's last vectors may lie behind all channels.
                 e.maximum(channels, zero), e.constant(tiles.rows), e.constant(tiles.pitch), tile,
                 buffer,
                 /*allChannels=*/tiles.channels % e.lanes == 0,
                 [&](Value channel, Value row, Value col, Value mask) {
-                  return tiles.image.read(
-                      {{segment.image, e.add(firstChannel, channel), zero, row, col}, 4, 1, mask});
+                  Value ofImage = hasPhases ? channel : e.add(firstChannel, channel);
+                  return tiles.image.read({{segment.image, ofImage, zero, row, col}, 4, 1, mask});
                 },
                 nullptr};
+  if (hasPhases)
+    return emitGatherPhases(e, gather, firstChannel, tiles.stride[1], tiles.stride[2]);
   if (!tiles.image.address || tiles.image.strides[4] != 1)
     return emitGather(e, gather);
   e.callFunction("gather_pixels",
@@ -187,12 +279,18 @@ void WinogradPhase::copy(const WinogradTiles &tiles, const WinogradSegment &segm
                          Value channelVector, Value buffer) {
   // A panel's last vectors may lie behind all channels: they repeat the last one.
   Value last = e.constant(tiles.channels - e.lanes), zero = e.constant(0);
+  const auto [rowStride, colStride] = std::pair(tiles.stride[1], tiles.stride[2]);
+  const int64_t ofImage = tiles.channels / (rowStride * colStride);
   Value channel = e.minimum(e.mul(channelVector, e.lanes), last);
-  copyBlocks(e, tiles.image,
-             {segment.image, e.div(channel, tiles.block), e.rem(channel, tiles.block), zero,
-              e.add(segment.row, tiles.firstRow), e.add(segment.col, tiles.firstCol)},
-             e.lanes, tiles.block, {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch,
-             buffer);
+  Value phase = e.div(channel, ofImage);
+  channel = e.rem(channel, ofImage);
+  Value row = e.add(e.mul(segment.row, rowStride), e.add(e.div(phase, colStride), tiles.firstRow));
+  Value col = e.add(e.mul(segment.col, colStride), e.add(e.rem(phase, colStride), tiles.firstCol));
+  copyBlocks(
+      e, tiles.image,
+      {segment.image, e.div(channel, tiles.block), e.rem(channel, tiles.block), zero, row, col},
+      e.lanes, tiles.block, {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch, buffer,
+      colStride, rowStride);
 }
 
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,

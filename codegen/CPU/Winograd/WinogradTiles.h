@@ -19,13 +19,19 @@ struct WinogradSegment {
   mlir::Value wholeTiles, shortTiles; ///< the first of them in the block
 };
 
+/// Of a problem without strides, a channel of x: that of the strided image, and its phase.
+struct PhaseChannel {
+  mlir::Value channel, row, col;
+};
+
 /// Tiles of a tensor [images, channels, rows, columns].
 struct WinogradTiles {
   Source image;
-  int64_t channels, block;      ///< see ConvolutionProblem
-  int64_t imageRows, imageCols; ///< outside, a tile's pixels are zero
-  int64_t rows, pitch;          ///< pixels that a segment reads
-  int64_t firstRow, firstCol;   ///< of a segment's tiles, from its place in the plane
+  int64_t channels, block;            ///< with their phases; see ConvolutionProblem
+  int64_t imageRows, imageCols;       ///< outside, a tile's pixels are zero
+  int64_t rows, pitch;                ///< pixels that a segment reads
+  int64_t firstRow, firstCol;         ///< of a segment's tiles, from its place in the plane
+  ConvolutionProblem::Spatial stride; ///< from one pixel of a phase to the next
   TileTransform::Side side;
   bool streams = false, clears = false; ///< see TilePlaces
 };
@@ -34,9 +40,10 @@ struct WinogradTiles {
 class WinogradPhase : public PackedPhase {
 public:
   WinogradPhase(const KernelSpec &spec, const CpuTarget &target, mlir::ModuleOp module,
-                llvm::StringRef name, unsigned workspaces, const WinogradSizes &sizes)
-      : PackedPhase(spec, target, module, name, workspaces), sizes(sizes), schedule(sizes.schedule),
-        transform(sizes.transform()) {}
+                llvm::StringRef name, unsigned workspaces, const ConvolutionProblem &problem,
+                const WinogradSizes &sizes)
+      : PackedPhase(spec, target, module, name, workspaces), problem(problem), sizes(sizes),
+        schedule(sizes.schedule), transform(sizes.transform()) {}
 
 protected:
   WinogradBlock decodeBlock(mlir::Value number);
@@ -51,10 +58,12 @@ protected:
   std::pair<mlir::Value, mlir::Value> tilesOf(const WinogradBlock &block, mlir::Value point);
   /// Rows and columns of a segment that exist.
   std::pair<mlir::Value, mlir::Value> extentsOf(const WinogradSegment &segment);
-  /// Of a filter's taps, a vector of channels each.
-  mlir::Value tapPlace(mlir::Value taps, mlir::Value row, mlir::Value col) {
-    return e.at(taps, e.mul(e.add(e.mul(row, sizes.wideTaps), col), e.lanes));
-  }
+  PhaseChannel phaseOf(mlir::Value channel);
+  /// Calls `body` with the places in the filter of the taps of a phase that are there, and with
+  /// their places among the taps of all phases; `missing` with that of one that is not.
+  using TapBody = llvm::function_ref<void(mlir::Value high, mlir::Value wide, mlir::Value place)>;
+  void forTaps(mlir::Value taps, const PhaseChannel &phase, TapBody body,
+               llvm::function_ref<void(mlir::Value place)> missing);
   /// Transforms a segment's tiles for one vector of channels. Tile k of the block goes to
   /// target(k), `pointStride` elements apart for the points of the transform and `partStride` for
   /// the parts of a number. `buffer` holds (lanes + rows * pitch) * lanes elements, `numbers` what
@@ -64,6 +73,7 @@ protected:
                       int64_t pointStride, int64_t partStride,
                       llvm::function_ref<mlir::Value(mlir::Value)> target);
 
+  const ConvolutionProblem &problem; ///< with its strides
   const WinogradSizes &sizes;
   const WinogradSchedule &schedule;
   std::unique_ptr<TileTransform> transform;

@@ -341,6 +341,7 @@ inline codegen::ConvolutionProblem transformProblem(int64_t rows, int64_t cols) 
 inline void expectRefusals(std::string (*refusal)(const codegen::ConvolutionProblem &)) {
   const codegen::ConvolutionProblem good = transformProblem(3, 3);
   codegen::ConvolutionProblem strided = good, dilated = good, grouped = good, deep = good;
+  strided.direction = codegen::ConvolutionProblem::Direction::BackwardData;
   strided.stride = {1, 1, 2};
   dilated.dilation = {1, 2, 1};
   grouped.groups = 2;

@@ -222,6 +222,40 @@ TEST(Winograd, FilterRounds) {
         otherElements[1].rounding + rounding);
 }
 
+/// Phases of strides as channels: filters that meet each phase as often, and that do not; strides
+/// along one axis; fewer channels than a vector has; blocks of channels, 16 bits, a body before the
+/// image, sums behind.
+TEST(Winograd, Strides) {
+  const TransformShapes::List list = {
+      {{2, 3, 63, 66}, {18, 3, 11, 11}, {2, 18, 15, 15}, {4, 4}, {2, 2, 2, 2}, {1, 1}},
+      {{2, 3, 30, 31}, {20, 3, 7, 7}, {2, 20, 15, 16}, {2, 2}, {3, 3, 3, 3}, {1, 1}},
+      {{2, 5, 24, 26}, {18, 5, 4, 4}, {2, 18, 12, 13}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 18, 15, 14}, {20, 18, 3, 5}, {2, 20, 15, 7}, {1, 2}, {1, 1, 2, 2}, {1, 1}}};
+  for (const ConvolutionShapes &shapes : list)
+    for (unsigned direction : {0, 2})
+      checkOffered(convolutionKernels(shapes)[direction], "winograd tile", rounding);
+  for (unsigned direction : {0, 2})
+    for (const auto &[element, rounded] : otherElements)
+      if (element != std::string("f64"))
+        for (const ConvolutionShapes &shapes : {list[0], list[3]})
+          checkOffered(inElement(convolutionKernels(shapes)[direction], element), "winograd tile",
+                       rounded + rounding);
+  const ConvolutionShapes blocks = {{2, 32, 15, 14}, {48, 32, 3, 3}, {2, 48, 8, 7},
+                                    {2, 2},          {1, 1, 1, 1},   {1, 1}};
+  for (unsigned direction : {0, 2})
+    for (Blocked blocked : {Blocked::X, Blocked::Y, Blocked::Both})
+      checkOffered(withBlocks(convolutionKernels(blocks)[direction], blocks, blocked),
+                   "winograd tile", rounding);
+  auto check = [](const auto &sources) {
+    for (const KernelSource &source : sources)
+      if (source.moduleText().find("backward_data") == std::string::npos)
+        checkOffered(source, "winograd tile", rounding);
+  };
+  check(convolutionImages(list[1]));
+  check(convolutionImages(blocks));
+  check(convolutionReductions(blocks));
+}
+
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
@@ -305,6 +339,17 @@ TEST(Winograd, TransformsAreRoutines) {
 // What has no transform is left to others.
 TEST(Winograd, Refuses) {
   expectRefusals(winogradRefusal);
+  auto strided = [](int64_t size, int64_t stride) {
+    ConvolutionProblem problem = transformProblem(size, size);
+    problem.stride = {1, stride, stride};
+    return winogradRefusal(problem);
+  };
+  EXPECT_EQ(strided(3, 2), "");
+  EXPECT_EQ(strided(11, 4), "");
+  EXPECT_EQ(strided(3, 3), "its stride is not 1, 2 or 4");
+  EXPECT_EQ(strided(1, 2), "its filter is smaller than its stride");
+  EXPECT_EQ(strided(2, 2), "a filter of 1x1 has no transform");
+  EXPECT_EQ(winogradRefusal(transformProblem(2, 4)), "");
   EXPECT_EQ(winogradRefusal(transformProblem(7, 7)), "a filter of 7x7 has no transform");
   EXPECT_EQ(winogradRefusal(transformProblem(1, 1)), "a filter of 1x1 has no transform");
 }
