@@ -300,6 +300,20 @@ Value PackedPhase::addressOf(Value base, Type element, ValueRange indices, const
   return e.at(base, offset, element);
 }
 
+void PackedPhase::prefetchAt(Value base, RankedTensorType type, ValueRange indices,
+                             const IndexMap &map, bool forWriting) {
+  auto strides = stridesIn(type, map.shape);
+  if (Type element = type.getElementType(); strides && isa<FloatType>(element))
+    e.prefetch(addressOf(base, element, indices, map, *strides), forWriting);
+}
+
+void PackedPhase::prefetchRead(ArrayRef<BlockArgument> read, ValueRange indices,
+                               const IndexMap &map) {
+  for (BlockArgument argument : read)
+    prefetchAt(kernel.operand(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()),
+               indices, map, /*forWriting=*/false);
+}
+
 Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
   Point point;
   point.shape = map.shape;
@@ -309,6 +323,30 @@ Point PackedPhase::pointOf(const Place &place, const IndexMap &map) {
   point.step = place.step;
   point.mask = place.mask;
   return point;
+}
+
+/// Operands that some values are computed of, element by element: of as many.
+static SmallVector<BlockArgument> readOf(const KernelSpec &spec, ArrayRef<Value> values,
+                                         int64_t elements) {
+  llvm::SetVector<Value> slice(values.begin(), values.end());
+  for (size_t i = 0; i < slice.size(); ++i)
+    if (Operation *op = slice[i].getDefiningOp(); op && !spec.anchorResult(slice[i]))
+      slice.insert(op->operand_begin(), op->operand_end());
+  SmallVector<BlockArgument> read;
+  for (Value value : slice)
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && cast<RankedTensorType>(argument.getType()).getNumElements() == elements)
+      read.push_back(argument);
+  return read;
+}
+
+/// Operands that are read at the place of the result that is computed behind the anchor: addends,
+/// what a mask is computed of.
+static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64_t elements) {
+  SmallVector<Value> results;
+  for (unsigned number : resultsBehindAnchor(spec, true))
+    results.push_back(spec.result(number));
+  return readOf(spec, results, elements);
 }
 
 Source PackedPhase::source(unsigned number, const IndexMap &map) {
@@ -329,6 +367,8 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   source.readStored = [this, readAs](const Place &place) {
     return readAs(place, e.element.stored);
   };
+  source.prefetch = [this, map, read = readOf(kernel.spec, {value}, product(map.shape))](
+                        ValueRange indices) { prefetchRead(read, indices, map); };
   if (!argument)
     return source;
   auto strides = stridesIn(cast<RankedTensorType>(argument.getType()), map.shape);
@@ -357,23 +397,6 @@ llvm::DenseMap<Value, Value> PackedPhase::computeNumbers() {
     if (isa<dl::ElementwiseOp>(op))
       add(op.getResult(0));
   return numbers;
-}
-
-/// Operands that are read at the place of the result that is computed behind the anchor: addends,
-/// what a mask is computed of.
-static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64_t elements) {
-  llvm::SetVector<Value> slice;
-  for (unsigned number : resultsBehindAnchor(spec, true))
-    slice.insert(spec.result(number));
-  for (size_t i = 0; i < slice.size(); ++i)
-    if (Operation *op = slice[i].getDefiningOp(); op && !spec.anchorResult(slice[i]))
-      slice.insert(op->operand_begin(), op->operand_end());
-  SmallVector<BlockArgument> read;
-  for (Value value : slice)
-    if (auto argument = dyn_cast<BlockArgument>(value);
-        argument && cast<RankedTensorType>(argument.getType()).getNumElements() == elements)
-      read.push_back(argument);
-  return read;
 }
 
 SmallVector<BlockArgument> codegen::rowsReadBehindAnchor(const KernelSpec &spec,
@@ -417,16 +440,10 @@ Sink PackedPhase::sink(const IndexMap &map) {
     return elements;
   };
   sink.prefetch = [this, map](ValueRange indices) {
-    auto fetch = [&](Value base, RankedTensorType type, bool forWriting) {
-      auto strides = stridesIn(type, map.shape);
-      if (Type element = type.getElementType(); strides && isa<FloatType>(element))
-        e.prefetch(addressOf(base, element, indices, map, *strides), forWriting);
-    };
-    for (BlockArgument argument : readBehindAnchor(kernel.spec, product(map.shape)))
-      fetch(kernel.operand(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()),
-            /*forWriting=*/false);
+    prefetchRead(readBehindAnchor(kernel.spec, product(map.shape)), indices, map);
     for (unsigned number : resultsBehindAnchor(kernel.spec, true))
-      fetch(kernel.result(number), kernel.spec.resultTypes()[number], /*forWriting=*/true);
+      prefetchAt(kernel.result(number), kernel.spec.resultTypes()[number], indices, map,
+                 /*forWriting=*/true);
   };
   return sink;
 }

@@ -135,6 +135,8 @@ struct Source {
   /// lies in memory as it is, in a layout that the indices number regularly.
   llvm::SmallVector<int64_t> strides;
   std::function<mlir::Value(mlir::ValueRange)> address;
+  /// Fetches the lines that a read of one vector at these indices will read.
+  std::function<void(mlir::ValueRange)> prefetch;
 };
 
 /// The operand of the kernel that `value` is, in whatever layout; null if it is computed.
@@ -202,6 +204,10 @@ private:
   llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
   /// The element at these indices of a tensor of `element` that lies in memory with these
   /// distances.
+  void prefetchAt(mlir::Value base, mlir::RankedTensorType type, mlir::ValueRange indices,
+                  const IndexMap &map, bool forWriting);
+  void prefetchRead(llvm::ArrayRef<mlir::BlockArgument> read, mlir::ValueRange indices,
+                    const IndexMap &map);
   mlir::Value addressOf(mlir::Value base, mlir::Type element, mlir::ValueRange indices,
                         const IndexMap &map, llvm::ArrayRef<int64_t> strides);
   Point pointOf(const Place &place, const IndexMap &map);

@@ -139,34 +139,58 @@ struct Gather {
 };
 } // namespace
 
-static void emitGather(PackEmitter &e, const Gather &gather) {
+/// A row of the image: before every column of one that does not exist there is none.
+struct GatherRow {
+  Value number, end;
+};
+
+static GatherRow rowOf(PackEmitter &e, const Gather &gather, Value number) {
   Value zero = e.constant(0);
-  const int64_t ahead = 2; // rows
+  Value exists = e.both(e.less(e.constant(-1), number), e.less(number, gather.imageRows));
+  // Masked rows are not read as vectors, but a body may read scalars that belong to the row.
+  return {e.minimum(e.maximum(number, zero), e.sub(gather.imageRows, e.constant(1))),
+          e.select(exists, gather.imageCols, e.constant(-(int64_t(1) << 30)))};
+}
+
+/// Pixels of a vector from a column on, which may be before the row.
+static Value maskOf(PackEmitter &e, const GatherRow &row, Value col) {
+  return e.intersect(e.lanesFrom(e.sub(e.constant(0), col)), e.lanesBelow(e.sub(row.end, col)));
+}
+static Value readPixels(PackEmitter &e, const Gather &gather, Value channel, const GatherRow &row,
+                        Value col, Value mask, int64_t rowStride) {
+  // Rows of different channels take turns, more of them than the processor foresees.
+  const int64_t ahead = 2;
+  if (gather.prefetch)
+    gather.prefetch(channel, e.add(row.number, ahead * rowStride), col);
+  // Of vectors that begin before the row no lane counts as the first.
+  Value count = e.select(e.less(e.constant(-1), col), e.sub(row.end, col), e.constant(0));
+  return e.readLanes(count, mask,
+                     [&](Value mask) { return gather.read(channel, row.number, col, mask); });
+}
+
+/// Of each row and vector of columns: `read` brings the pixels of all channels into the tile.
+static void forChunks(PackEmitter &e, const Gather &gather,
+                      llvm::function_ref<void(Value row, Value chunk)> read) {
+  Value zero = e.constant(0);
   e.loop(zero, gather.rows, 1, [&](Value row) {
-    Value h = e.add(gather.top, row);
-    Value exists = e.both(e.less(e.constant(-1), h), e.less(h, gather.imageRows));
-    // Masked rows are not read as vectors, but a body may read scalars that belong to the row.
-    h = e.minimum(e.maximum(h, zero), e.sub(gather.imageRows, e.constant(1)));
-    // Before every column there is none: no lane passes.
-    Value end = e.select(exists, gather.imageCols, e.constant(-(int64_t(1) << 30)));
     e.loop(zero, gather.pitch, e.lanes, [&](Value chunk) {
-      Value w = e.add(gather.left, chunk);
-      Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
       if (!gather.allChannels)
         e.clearRows(gather.tile, gather.channels);
-      e.loop(zero, gather.channels, 1, [&](Value channel) {
-        // Rows of different channels take turns, more of them than the processor foresees.
-        if (gather.prefetch)
-          gather.prefetch(channel, e.add(h, ahead), w);
-        // Of chunks that begin before the row no lane counts as the first.
-        Value count = e.select(e.less(e.constant(-1), w), e.sub(end, w), zero);
-        Value pixels =
-            e.readLanes(count, mask, [&](Value mask) { return gather.read(channel, h, w, mask); });
-        e.storeAligned(pixels, e.at(gather.tile, e.mul(channel, e.lanes)));
-      });
+      read(row, chunk);
       Value pixel = e.add(e.mul(row, gather.pitch), chunk);
       e.transpose(gather.tile, e.constant(e.lanes), e.at(gather.buffer, e.mul(pixel, e.lanes)),
                   e.constant(e.lanes));
+    });
+  });
+}
+
+static void emitGather(PackEmitter &e, const Gather &gather) {
+  forChunks(e, gather, [&](Value rowOfTile, Value chunk) {
+    const GatherRow row = rowOf(e, gather, e.add(gather.top, rowOfTile));
+    Value col = e.add(gather.left, chunk), mask = maskOf(e, row, col);
+    e.loop(e.constant(0), gather.channels, 1, [&](Value channel) {
+      e.storeAligned(readPixels(e, gather, channel, row, col, mask, /*rowStride=*/1),
+                     e.at(gather.tile, e.mul(channel, e.lanes)));
     });
   });
 }
@@ -198,32 +222,20 @@ static SmallVector<Value> phasesOf(PackEmitter &e, ArrayRef<Value> vectors) {
 /// vector's channels on.
 static void emitGatherPhases(PackEmitter &e, const Gather &gather, Value firstChannel,
                              int64_t rowStride, int64_t colStride) {
-  Value zero = e.constant(0);
-  e.loop(zero, gather.rows, 1, [&](Value row) {
-    e.loop(zero, gather.pitch, e.lanes, [&](Value chunk) {
-      if (!gather.allChannels)
-        e.clearRows(gather.tile, gather.channels);
-      e.loop(zero, gather.channels, colStride, [&](Value channel) {
-        Value rowOfImage = e.div(e.add(firstChannel, channel), colStride);
-        Value h = e.add(e.add(gather.top, e.mul(row, rowStride)), e.rem(rowOfImage, rowStride));
-        Value exists = e.both(e.less(e.constant(-1), h), e.less(h, gather.imageRows));
-        h = e.minimum(e.maximum(h, zero), e.sub(gather.imageRows, e.constant(1)));
-        Value end = e.select(exists, gather.imageCols, e.constant(-(int64_t(1) << 30)));
-        SmallVector<Value> pixels;
-        for (int64_t i = 0; i < colStride; ++i) {
-          Value w = e.add(e.add(gather.left, e.mul(chunk, colStride)), i * e.lanes);
-          Value mask = e.intersect(e.lanesFrom(e.sub(zero, w)), e.lanesBelow(e.sub(end, w)));
-          Value count = e.select(e.less(e.constant(-1), w), e.sub(end, w), zero);
-          pixels.push_back(e.readLanes(count, mask, [&](Value mask) {
-            return gather.read(e.div(rowOfImage, rowStride), h, w, mask);
-          }));
-        }
-        for (auto [phase, vector] : llvm::enumerate(phasesOf(e, pixels)))
-          e.storeAligned(vector, e.at(gather.tile, e.mul(e.add(channel, int64_t(phase)), e.lanes)));
-      });
-      Value pixel = e.add(e.mul(row, gather.pitch), chunk);
-      e.transpose(gather.tile, e.constant(e.lanes), e.at(gather.buffer, e.mul(pixel, e.lanes)),
-                  e.constant(e.lanes));
+  forChunks(e, gather, [&](Value rowOfTile, Value chunk) {
+    Value top = e.add(gather.top, e.mul(rowOfTile, rowStride));
+    Value left = e.add(gather.left, e.mul(chunk, colStride));
+    e.loop(e.constant(0), gather.channels, colStride, [&](Value channel) {
+      Value rowOfImage = e.div(e.add(firstChannel, channel), colStride);
+      const GatherRow row = rowOf(e, gather, e.add(top, e.rem(rowOfImage, rowStride)));
+      SmallVector<Value> pixels;
+      for (int64_t i = 0; i < colStride; ++i) {
+        Value col = e.add(left, i * e.lanes);
+        pixels.push_back(readPixels(e, gather, e.div(rowOfImage, rowStride), row, col,
+                                    maskOf(e, row, col), rowStride));
+      }
+      for (auto [phase, vector] : llvm::enumerate(phasesOf(e, pixels)))
+        e.storeAligned(vector, e.at(gather.tile, e.mul(e.add(channel, int64_t(phase)), e.lanes)));
     });
   });
 }
@@ -251,6 +263,7 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
   Value zero = e.constant(0), firstChannel = e.mul(channelVector, e.lanes);
   Value channels = e.minimum(e.constant(e.lanes), e.sub(e.constant(tiles.channels), firstChannel));
   const bool hasPhases = tiles.stride[1] * tiles.stride[2] > 1;
+  Value base = hasPhases ? zero : firstChannel;
   Gather gather{e.add(e.mul(segment.row, tiles.stride[1]), tiles.firstRow),
                 e.add(e.mul(segment.col, tiles.stride[2]), tiles.firstCol),
                 e.constant(tiles.imageRows), e.constant(tiles.imageCols),
@@ -259,10 +272,12 @@ void WinogradPhase::gather(const WinogradTiles &tiles, const WinogradSegment &se
                 buffer,
                 /*allChannels=*/tiles.channels % e.lanes == 0,
                 [&](Value channel, Value row, Value col, Value mask) {
-                  Value ofImage = hasPhases ? channel : e.add(firstChannel, channel);
-                  return tiles.image.read({{segment.image, ofImage, zero, row, col}, 4, 1, mask});
+                  return tiles.image.read(
+                      {{segment.image, e.add(base, channel), zero, row, col}, 4, 1, mask});
                 },
-                nullptr};
+                [&](Value channel, Value row, Value col) {
+                  tiles.image.prefetch({segment.image, e.add(base, channel), zero, row, col});
+                }};
   if (hasPhases)
     return emitGatherPhases(e, gather, firstChannel, tiles.stride[1], tiles.stride[2]);
   if (!tiles.image.address || tiles.image.strides[4] != 1)
