@@ -39,7 +39,7 @@ static Numbers correlation(const Numbers &d, const Numbers &g) {
 // In float64 the matrices compute correlations: forward, and by their transposes the gradient of
 // the taps, which is a correlation of the input with the gradient of the outputs.
 TEST(Winograd, MatricesComputeCorrelations) {
-  for (int64_t taps : {1, 3, 5})
+  for (int64_t taps : {1, 2, 3, 4, 5})
     for (int64_t outputs : {1, 2, 4, 6, 7, 8}) {
       if ((taps == 1 && outputs > 1) || outputs + taps > 12)
         continue;
@@ -256,6 +256,10 @@ TEST(Winograd, Strides) {
   check(convolutionReductions(blocks));
 }
 
+TEST(Winograd, EvenFilters) {
+  check({{{2, 4, 9, 11}, {6, 4, 2, 4}, {2, 6, 10, 11}, {1, 1}, {1, 1, 2, 1}, {1, 1}},
+         {{2, 4, 9, 11}, {6, 4, 4, 2}, {2, 6, 6, 10}, {1, 1}, {0, 0, 0, 0}, {1, 1}}});
+}
 TEST(Winograd, OblongFilters) { check(TransformShapes::oblong); }
 TEST(Winograd, Blocks) { check(TransformShapes::blocks); }
 
@@ -384,6 +388,17 @@ TEST(Winograd, ErrorsAreBounded) {
     EXPECT_LE(twoFive, 4e-6) << directions[direction];
     EXPECT_LE(fourFive, 6e-6) << directions[direction];
   }
+  // Of strides 4, 2 and 2: three, four and two taps of each phase.
+  const TransformShapes::List strided = {
+      {{2, 3, 110, 126}, {64, 3, 11, 11}, {2, 64, 26, 30}, {4, 4}, {1, 1, 1, 0}, {1, 1}},
+      {{2, 8, 52, 60}, {64, 8, 7, 7}, {2, 64, 26, 30}, {2, 2}, {3, 2, 3, 2}, {1, 1}},
+      {{2, 32, 52, 60}, {64, 32, 3, 3}, {2, 64, 26, 30}, {2, 2}, {1, 0, 1, 0}, {1, 1}}};
+  for (const ConvolutionShapes &shapes : strided)
+    for (int direction : {0, 2}) {
+      const KernelSource source = convolutionKernels(shapes)[direction];
+      EXPECT_LE(errorOf(source, "cpu-winograd", "winograd tile 2x2"), 2e-6);
+      EXPECT_LE(errorOf(source, "cpu-winograd", "winograd tile 4x4"), 4e-6);
+    }
 }
 
 // In 16 bits there are tiles of up to 8x8 outputs, or of 7x7 for filters of five taps: what they
