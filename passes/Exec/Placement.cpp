@@ -3,9 +3,11 @@
 // Placing by falling size, each slot into the smallest gap that is free while it lives, is the
 // strategy of TensorFlow Lite's arena planner (Pisarchyk and Lee, "Efficient memory management for
 // deep neural net inference", 2020). It loses where lifetimes nest, as those of a training step do;
-// so other orders are tried beside it. The best of them is mended: the slots that end above what is
-// in use at once come first in the next order (Joslin and Clements, "Squeaky wheel optimization",
-// 1999).
+// so other orders are tried beside it, and with each of them that slots of the second half of a
+// step come to the upper end of what is in use at once: what is large at a step's begin and again
+// at its end then leaves room beside it that nothing else divides. The best of them is mended: the
+// slots that end above what is in use at once come first in the next order (Joslin and Clements,
+// "Squeaky wheel optimization", 1999).
 //
 // Which bytes are taken while a slot lives is asked of segment trees over the records, not of each
 // placed slot. Two slots conflict if and only if, on some stream, the first access of one comes, in
@@ -95,15 +97,17 @@ public:
   }
 
   /// Where `slot` finds room: the smallest gap between the bytes that are taken while it lives, or
-  /// the first one; behind them if there is none.
-  int64_t findOffset(const Slot &slot, bool smallest) {
+  /// the first one; behind them if there is none. At the gap's upper end if `upTo` is not 0, which
+  /// is where the last gap ends.
+  int64_t findOffset(const Slot &slot, bool smallest, int64_t upTo) {
     llvm::SmallVector<ByteRange> taken;
     collect(slot.lifetime, taken);
     llvm::sort(taken);
+    taken.emplace_back(upTo, upTo);
     int64_t end = 0, best = -1, bestGap = std::numeric_limits<int64_t>::max();
     for (auto [first, last] : taken) {
       if (int64_t gap = first - end; gap >= slot.bytes && gap < bestGap) {
-        best = end;
+        best = upTo > 0 ? first - slot.bytes : end;
         bestGap = smallest ? gap : 0;
       }
       end = std::max(end, last);
@@ -163,6 +167,7 @@ int64_t findLiveBytes(llvm::ArrayRef<Slot> slots, unsigned records) {
 struct Order {
   llvm::SmallVector<unsigned> sequence;
   bool smallest = true;
+  int64_t laterUpTo = 0; ///< where slots of the second half end, or 0
 };
 
 static Placement placeInOrder(llvm::ArrayRef<Slot> slots, const Order &slotOrder,
@@ -171,7 +176,9 @@ static Placement placeInOrder(llvm::ArrayRef<Slot> slots, const Order &slotOrder
   Placement placement;
   placement.offsets.resize(slots.size());
   for (unsigned i : slotOrder.sequence) {
-    int64_t offset = placed.findOffset(slots[i], slotOrder.smallest);
+    const bool isLater = slots[i].lifetime.getFirst() > order.getRecords().size() / 2;
+    int64_t offset =
+        placed.findOffset(slots[i], slotOrder.smallest, isLater ? slotOrder.laterUpTo : 0);
     placed.add(slots[i], offset);
     placement.offsets[i] = offset;
     placement.bytes = std::max(placement.bytes, offset + slots[i].bytes);
@@ -210,8 +217,9 @@ Placement place(llvm::ArrayRef<Slot> slots, const HappensBefore &order) {
     llvm::sort(slotOrder.sequence, [&](unsigned a, unsigned b) {
       return std::pair(rank(slots[a]), a) < std::pair(rank(slots[b]), b);
     });
-    for (bool smallest : {true, false}) {
+    for (auto [smallest, laterUpTo] : {std::pair(true, int64_t(0)), {false, 0}, {true, live}}) {
       slotOrder.smallest = smallest;
+      slotOrder.laterUpTo = laterUpTo;
       Placement placement = placeInOrder(slots, slotOrder, order, best.bytes);
       if (placement.bytes < best.bytes) {
         best = std::move(placement);

@@ -202,12 +202,14 @@ private:
                         llvm::ArrayRef<mlir::Value> indices, unsigned along, mlir::Value left);
   /// The loop indices as the tensor's.
   llvm::SmallVector<mlir::Value> tensorIndices(mlir::ValueRange indices, const IndexMap &map);
-  /// The element at these indices of a tensor of `element` that lies in memory with these
-  /// distances.
+  /// Fetch the line of a tensor at these indices, unless it does not lie as the map numbers it; of
+  /// operands.
   void prefetchAt(mlir::Value base, mlir::RankedTensorType type, mlir::ValueRange indices,
                   const IndexMap &map, bool forWriting);
   void prefetchRead(llvm::ArrayRef<mlir::BlockArgument> read, mlir::ValueRange indices,
                     const IndexMap &map);
+  /// The element at these indices of a tensor of `element` that lies in memory with these
+  /// distances.
   mlir::Value addressOf(mlir::Value base, mlir::Type element, mlir::ValueRange indices,
                         const IndexMap &map, llvm::ArrayRef<int64_t> strides);
   Point pointOf(const Place &place, const IndexMap &map);

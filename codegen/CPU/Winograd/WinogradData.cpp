@@ -49,7 +49,7 @@ struct DataPlan {
   /// Of a panel of the filter: cache lines of one source channel.
   int64_t filterLines() const { return ceilDiv(sizes.width, lineElements); }
   /// Of them, those that a call of the micro-kernel asks for, so that all of a block bring a panel.
-  int64_t laterLines() const { return ceilDiv(filterLines(), sizes.tilePanels()); }
+  int64_t laterLines() const { return ceilDiv(filterLines(), sizes.fewestPanels()); }
   int64_t filterStride() const {
     return sizes.roundPanels() * sizes.sourceChannels * sizes.width + lineElements;
   }
@@ -170,10 +170,7 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
   llvm::raw_string_ostream(form) << dl::stringifyConvolutionAlgorithm(schedule.algorithm) << ' '
                                  << filterOrder(problem) << " tile " << schedule.tileRows << 'x'
                                  << schedule.tileCols << " vectors " << schedule.vectors
-                                 << (sizes.sourceChannels > plan.geometry.sourceChannels &&
-                                             problem.xBlock > 1
-                                         ? " phases of blocks"
-                                         : "");
+                                 << phaseOrder(problem);
   candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form),
                            winogradFilterSeconds(problem, target, schedule)};
   return candidate;
@@ -205,20 +202,15 @@ void DataPhase::transformFilter(int64_t round) {
       auto tap = [&](unsigned axis, Value number) {
         return forward ? number : e.sub(e.constant(problem.kernel[axis] - 1), number);
       };
-      const PhaseChannel phase =
-          forward ? phaseOf(channel) : PhaseChannel{channel, e.constant(0), e.constant(0)};
-      forTaps(
-          taps, phase,
-          [&](Value high, Value wide, Value place) {
-            Value read =
-                filter.read({{forward ? lane : phase.channel, forward ? phase.channel : lane,
-                              e.constant(0), tap(1, high), tap(2, wide)},
-                             forward ? 0u : 1u,
-                             1,
-                             mask});
-            e.storeAligned(read, place);
-          },
-          [&](Value place) { e.storeAligned(e.zeroVector(), place); });
+      const PhaseChannel phase = phaseOf(channel);
+      forTaps(taps, phase, /*clears=*/true, [&](Value high, Value wide, Value place) {
+        Value read = filter.read({{forward ? lane : phase.channel, forward ? phase.channel : lane,
+                                   e.constant(0), tap(1, high), tap(2, wide)},
+                                  forward ? 0u : 1u,
+                                  1,
+                                  mask});
+        e.storeAligned(read, place);
+      });
       callToPoints(
           e, *transform, TileTransform::Side::Filter,
           {taps, sizes.wideTaps * e.lanes, place, plan.filterStride(), e.lanes, numbers, streams});

@@ -347,13 +347,10 @@ void FilterPhase::addParts() {
       }
       callToPixels(e, *transform, TileTransform::Side::Filter, places);
       const PhaseChannel phase = phaseOf(e.add(firstChannel, channel));
-      forTaps(
-          taps, phase,
-          [&](Value high, Value wide, Value place) {
-            filter.write(e.loadAligned(place),
-                         {{lane, phase.channel, e.constant(0), high, wide}, 0, 1, mask});
-          },
-          [](Value) {});
+      forTaps(taps, phase, /*clears=*/false, [&](Value high, Value wide, Value place) {
+        filter.write(e.loadAligned(place),
+                     {{lane, phase.channel, e.constant(0), high, wide}, 0, 1, mask});
+      });
     });
   });
 }

@@ -35,6 +35,13 @@ static bool hasStrides(const ConvolutionProblem &p) {
   return p.stride != ConvolutionProblem::Spatial{1, 1, 1};
 }
 
+std::string codegen::phaseOrder(const ConvolutionProblem &p) {
+  if (!hasStrides(p))
+    return "";
+  return " stride " + std::to_string(p.stride[1]) + "x" + std::to_string(p.stride[2]) +
+         (p.xBlock > 1 ? " blocks" : "");
+}
+
 ConvolutionProblem codegen::withoutStrides(const ConvolutionProblem &p) {
   ConvolutionProblem q = p;
   if (!hasStrides(p))
@@ -68,9 +75,13 @@ static std::string phasesRefusal(const ConvolutionProblem &p) {
 std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
   if (!p.computesFloat32())
     return "transforms compute in float32";
-  const std::string refusal = phasesRefusal(p);
-  return refusal.empty() ? winogradRefusal(axesOf(withoutStrides(p)), p.groups, {2, 3, 4, 5})
-                         : refusal;
+  if (std::string refusal = phasesRefusal(p); !refusal.empty())
+    return refusal;
+  const auto axes = axesOf(withoutStrides(p));
+  const std::string refusal = winogradRefusal(axes, p.groups, {2, 3, 4, 5});
+  const bool ofPhases =
+      !refusal.empty() && hasStrides(p) && transformRefusal(axes, p.groups).empty();
+  return ofPhases ? filterText(axesOf(p)) + " has no transform with its stride" : refusal;
 }
 
 /// Whether tiles err far less than its numbers are rounded, or are small. Those of up to 10 points
@@ -81,7 +92,8 @@ static bool takesTiles(const ConvolutionProblem &p, int64_t outputs) {
 }
 
 std::string codegen::strictRefusal(const ConvolutionProblem &p) {
-  if (hasStrides(p)) // a zero would meet a pixel that the filter does not have
+  // Where a phase has fewer taps than others, a zero meets a pixel that the filter does not.
+  if (hasStrides(p))
     return spreadsRefusal.str();
   return strictRefusal(axesOf(p), /*outputs=*/2, p.direction == Direction::BackwardFilter);
 }
@@ -151,17 +163,24 @@ std::pair<int64_t, int64_t> WinogradSizes::tilesOf(const PointKind &kind, int64_
   return {first, segments * schedule.segmentTiles - behind};
 }
 
+int64_t WinogradSizes::panelsOf(const PointKind &kind, int64_t segments) const {
+  const auto [first, end] = tilesOf(kind, segments);
+  return ceilDiv(end, schedule.rows) - first / schedule.rows;
+}
+
 int64_t WinogradSizes::productPanels() const {
   int64_t panels = 0;
-  for (const PointKind &kind : pointKinds()) {
-    auto ofBlock = [&](int64_t segments) {
-      const auto [first, end] = tilesOf(kind, segments);
-      return ceilDiv(end, schedule.rows) - first / schedule.rows;
-    };
-    panels +=
-        kind.points * ((blocks - 1) * ofBlock(schedule.blockSegments) + ofBlock(lastSegments()));
-  }
+  for (const PointKind &kind : pointKinds())
+    panels += kind.points * ((blocks - 1) * panelsOf(kind, schedule.blockSegments) +
+                             panelsOf(kind, lastSegments()));
   return panels;
+}
+
+int64_t WinogradSizes::fewestPanels() const {
+  int64_t fewest = tilePanels();
+  for (const PointKind &kind : pointKinds())
+    fewest = std::min(fewest, panelsOf(kind, schedule.blockSegments));
+  return fewest;
 }
 
 std::unique_ptr<TileTransform> WinogradSizes::transform(bool shortRows, bool shortCols) const {
@@ -512,23 +531,21 @@ static bool canFit(const ConvolutionProblem &p, int64_t tileRows, int64_t tileCo
   auto hasShort = [](int64_t extent, int64_t outputs) {
     return wholeTilesOf(extent, outputs) < ceilDiv(extent, outputs);
   };
-  return plane[2] + p.kernel[2] - 1 <= fittedPixels &&
-         (hasShort(plane[1], tileRows) || hasShort(plane[2], tileCols));
+  const bool shortCols = hasShort(plane[2], tileCols);
+  const int64_t cols = shortCols ? plane[2] : roundUp(plane[2], tileCols);
+  return cols + p.kernel[2] - 1 <= fittedPixels && (shortCols || hasShort(plane[1], tileRows));
 }
 
 SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &problem,
                                                                const CpuTarget &target,
                                                                bool accurate) {
   SmallVector<WinogradSchedule> all;
-  if (accurate && hasStrides(problem))
+  if (accurate && !strictRefusal(problem).empty())
     return all;
   const ConvolutionProblem p = withoutStrides(problem);
   for (int64_t outputs : {2, 4, 6, 7, 8}) {
-    if (!takesTiles(p, outputs))
+    if (!takesTiles(p, outputs) || (accurate && outputs > 2)) // larger ones err more
       break;
-    if (accurate &&
-        !strictRefusal(axesOf(p), outputs, p.direction == Direction::BackwardFilter).empty())
-      continue;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
     for (bool fitted : {false, true})
       if (!fitted || canFit(p, along(1), along(2)))

@@ -9,9 +9,9 @@
 // last of the points along the axis, is not multiplied with short tiles. A block holds whole images
 // then, and its tiles stand in an order in which those of each point follow each other:
 //
-//   1  short rows, all columns    tiles of the last point along columns: 1 and 2
-//   2  all rows, all columns                                along rows: 2 and 3
-//   3  all rows, short columns                              along both: 2
+//   1  short rows, whole columns    tiles of the last point along columns: 1 and 2
+//   2  whole rows, whole columns                              along rows: 2 and 3
+//   3  whole rows, short columns                              along both: 2
 //   4  short rows, short columns
 //
 //===------------------------------------------------------------------------------------------===//
@@ -31,6 +31,8 @@ namespace dlc::codegen {
 /// padding. Channels stand in the order (channel, phase), or where x has them in blocks (phase,
 /// channel); phases in the order (row, column).
 ConvolutionProblem withoutStrides(const ConvolutionProblem &problem);
+/// What of the strides tells in which order the transformed filter's channels stand: as text.
+std::string phaseOrder(const ConvolutionProblem &problem);
 
 struct WinogradSchedule {
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Winograd; ///< or FFT: the transform
@@ -107,8 +109,10 @@ struct WinogradSizes {
   std::array<PointKind, 4> pointKinds() const;
   /// Tiles of a block of some segments that such a point is multiplied with.
   std::pair<int64_t, int64_t> tilesOf(const PointKind &kind, int64_t segments) const;
-  /// Panels of tiles of all points and blocks, in the data directions.
+  /// Panels of tiles of all points and blocks, in the data directions; of a whole block's point
+  /// that has the fewest.
   int64_t productPanels() const;
+  int64_t fewestPanels() const;
   /// Of output channels that a panel holds.
   int64_t panelChannels() const { return width / parts; }
   int64_t channelVectorsOfPanel() const { return schedule.vectors / parts; }
@@ -136,6 +140,9 @@ struct WinogradSizes {
   int64_t sharedBlocks() const;
   int64_t sharedRounds() const { return ceilDiv(blocks, sharedBlocks()); }
   std::unique_ptr<TileTransform> transform(bool shortRows = false, bool shortCols = false) const;
+
+private:
+  int64_t panelsOf(const PointKind &kind, int64_t segments) const;
 };
 
 /// Why no such algorithm can run the problem; empty if one can.

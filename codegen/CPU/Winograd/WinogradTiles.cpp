@@ -90,15 +90,14 @@ PhaseChannel WinogradPhase::phaseOf(Value channel) {
   const int64_t rows = problem.stride[1], cols = problem.stride[2];
   if (rows * cols == 1)
     return {channel, e.constant(0), e.constant(0)};
-  Value phase =
-      problem.xBlock > 1 ? e.div(channel, problem.inChannels) : e.rem(channel, rows * cols);
-  Value ofImage =
-      problem.xBlock > 1 ? e.rem(channel, problem.inChannels) : e.div(channel, rows * cols);
+  const bool phasesFirst = problem.xBlock > 1;
+  const int64_t inner = phasesFirst ? problem.inChannels : rows * cols;
+  Value phase = phasesFirst ? e.div(channel, inner) : e.rem(channel, inner);
+  Value ofImage = phasesFirst ? e.rem(channel, inner) : e.div(channel, inner);
   return {ofImage, e.div(phase, cols), e.rem(phase, cols)};
 }
 
-void WinogradPhase::forTaps(Value taps, const PhaseChannel &phase, TapBody body,
-                            llvm::function_ref<void(Value)> missing) {
+void WinogradPhase::forTaps(Value taps, const PhaseChannel &phase, bool clears, TapBody body) {
   auto isWhole = [&](unsigned axis) { return problem.kernel[axis] % problem.stride[axis] == 0; };
   e.loop(sizes.highTaps, [&](Value row) {
     e.loop(sizes.wideTaps, [&](Value col) {
@@ -107,11 +106,11 @@ void WinogradPhase::forTaps(Value taps, const PhaseChannel &phase, TapBody body,
       Value wide = e.add(e.mul(col, problem.stride[2]), phase.col);
       if (isWhole(1) && isWhole(2))
         return body(high, wide, place);
-      Value last = e.constant(problem.kernel[1] - 1), lastCol = e.constant(problem.kernel[2] - 1);
-      e.when(e.both(e.less(high, e.add(last, 1)), e.less(wide, e.add(lastCol, 1))),
-             [&] { body(high, wide, place); });
-      e.when(e.less(last, high), [&] { missing(place); });
-      e.when(e.less(lastCol, wide), [&] { missing(place); });
+      if (clears)
+        e.storeAligned(e.zeroVector(), place);
+      Value exists = e.both(e.less(high, e.constant(problem.kernel[1])),
+                            e.less(wide, e.constant(problem.kernel[2])));
+      e.when(exists, [&] { body(high, wide, place); });
     });
   });
 }
@@ -137,12 +136,12 @@ struct Gather {
   std::function<Value(Value channel, Value row, Value col, Value mask)> read;
   std::function<void(Value channel, Value row, Value col)> prefetch;
 };
-} // namespace
 
-/// A row of the image: before every column of one that does not exist there is none.
+/// A row of the image; `end`: behind its last column, or for one outside before every column.
 struct GatherRow {
   Value number, end;
 };
+} // namespace
 
 static GatherRow rowOf(PackEmitter &e, const Gather &gather, Value number) {
   Value zero = e.constant(0);
@@ -152,16 +151,16 @@ static GatherRow rowOf(PackEmitter &e, const Gather &gather, Value number) {
           e.select(exists, gather.imageCols, e.constant(-(int64_t(1) << 30)))};
 }
 
-/// Pixels of a vector from a column on, which may be before the row.
+/// Those of a vector's pixels from a column on that exist; it may be before the row.
 static Value maskOf(PackEmitter &e, const GatherRow &row, Value col) {
   return e.intersect(e.lanesFrom(e.sub(e.constant(0), col)), e.lanesBelow(e.sub(row.end, col)));
 }
+
 static Value readPixels(PackEmitter &e, const Gather &gather, Value channel, const GatherRow &row,
                         Value col, Value mask, int64_t rowStride) {
   // Rows of different channels take turns, more of them than the processor foresees.
   const int64_t ahead = 2;
-  if (gather.prefetch)
-    gather.prefetch(channel, e.add(row.number, ahead * rowStride), col);
+  gather.prefetch(channel, e.add(row.number, ahead * rowStride), col);
   // Of vectors that begin before the row no lane counts as the first.
   Value count = e.select(e.less(e.constant(-1), col), e.sub(row.end, col), e.constant(0));
   return e.readLanes(count, mask,

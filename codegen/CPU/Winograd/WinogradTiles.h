@@ -59,11 +59,10 @@ protected:
   /// Rows and columns of a segment that exist.
   std::pair<mlir::Value, mlir::Value> extentsOf(const WinogradSegment &segment);
   PhaseChannel phaseOf(mlir::Value channel);
-  /// Calls `body` with the places in the filter of the taps of a phase that are there, and with
-  /// their places among the taps of all phases; `missing` with that of one that is not.
+  /// Calls `body` with the row and column in the filter of each tap of a phase, and with its place
+  /// in `taps`; `clears`: where a phase has fewer taps than others, the rest become zero there.
   using TapBody = llvm::function_ref<void(mlir::Value high, mlir::Value wide, mlir::Value place)>;
-  void forTaps(mlir::Value taps, const PhaseChannel &phase, TapBody body,
-               llvm::function_ref<void(mlir::Value place)> missing);
+  void forTaps(mlir::Value taps, const PhaseChannel &phase, bool clears, TapBody body);
   /// Transforms a segment's tiles for one vector of channels. Tile k of the block goes to
   /// target(k), `pointStride` elements apart for the points of the transform and `partStride` for
   /// the parts of a number. `buffer` holds (lanes + rows * pitch) * lanes elements, `numbers` what

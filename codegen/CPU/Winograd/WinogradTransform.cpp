@@ -63,12 +63,16 @@ static WinogradTransform shortIf(bool isShort, const WinogradTransform &transfor
   return isShort ? transform.withoutLast() : transform;
 }
 
-WinogradTileTransform::WinogradTileTransform(const WinogradTransform &allHigh,
-                                             const WinogradTransform &allWide, bool shortRows,
+WinogradTileTransform::WinogradTileTransform(const WinogradTransform &high,
+                                             const WinogradTransform &wide, bool shortRows,
                                              bool shortCols)
-    : shortRows(shortRows), shortCols(shortCols), highPoints(allHigh.points()),
-      widePoints(allWide.points()), high(shortIf(shortRows, allHigh)),
-      wide(shortIf(shortCols, allWide)), source{high.input, wide.input},
+    : WinogradTileTransform(shortIf(shortRows, high), shortIf(shortCols, wide), high.points(),
+                            wide.points()) {}
+
+WinogradTileTransform::WinogradTileTransform(const WinogradTransform &high,
+                                             const WinogradTransform &wide, int64_t highPoints,
+                                             int64_t widePoints)
+    : highPoints(highPoints), widePoints(widePoints), source{high.input, wide.input},
       filter{high.filter, wide.filter}, target{high.output.transposed(), wide.output.transposed()},
       filterGradient{high.filter.transposed(), wide.filter.transposed()},
       targetPixels{high.output, wide.output} {}
@@ -83,6 +87,7 @@ SmallVector<int64_t> WinogradTileTransform::missingPoints() const {
 }
 
 StringRef WinogradTileTransform::suffix() const {
+  const bool shortRows = source.left.rows < highPoints, shortCols = source.right.rows < widePoints;
   return shortRows ? shortCols ? "_short" : "_short_rows" : shortCols ? "_short_cols" : "";
 }
 

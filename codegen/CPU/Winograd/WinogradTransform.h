@@ -38,13 +38,13 @@ private:
   struct Matrices {
     TransformMatrix left, right;
   };
+  WinogradTileTransform(const WinogradTransform &high, const WinogradTransform &wide,
+                        int64_t highPoints, int64_t widePoints);
   const Matrices &forward(Side side) const;
   const Matrices &backward(Side side) const;
   double cyclesOf(const Matrices &matrices) const;
 
-  bool shortRows, shortCols;
-  int64_t highPoints, widePoints; ///< of tiles that are not short
-  WinogradTransform high, wide;
+  int64_t highPoints, widePoints;        ///< of tiles that are not short
   Matrices source, filter, target;       ///< to points
   Matrices filterGradient, targetPixels; ///< and back
 };

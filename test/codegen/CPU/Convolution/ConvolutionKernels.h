@@ -18,7 +18,7 @@ struct ConvolutionShapes {
   int groups = 1;
 };
 
-/// What convolutions by transforms run: stride and dilation 1, one group.
+/// What all transforms run: stride and dilation 1, one group.
 struct TransformShapes {
   using List = std::vector<ConvolutionShapes>;
 

@@ -72,6 +72,9 @@ TEST(Fourier, Reductions) {
 // What has no transform is left to others.
 TEST(Fourier, Refuses) {
   expectRefusals(fourierRefusal);
+  ConvolutionProblem strided = transformProblem(3, 3);
+  strided.stride = {1, 2, 2};
+  EXPECT_EQ(fourierRefusal(strided), "its stride is not 1");
   EXPECT_EQ(fourierRefusal(transformProblem(11, 2)), "");
   EXPECT_EQ(fourierRefusal(transformProblem(25, 3)),
             "a filter of 25x3 leaves too little of a tile of 32x32");

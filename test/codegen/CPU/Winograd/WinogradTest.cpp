@@ -3,6 +3,7 @@
 #include "test/codegen/CPU/Convolution/ConvolutionKernels.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace dlc;
 using namespace dlc::test;
@@ -251,9 +252,46 @@ TEST(Winograd, Strides) {
       if (source.moduleText().find("backward_data") == std::string::npos)
         checkOffered(source, "winograd tile", rounding);
   };
+  // Rows and columns of padding alone, and a pixel's blocks one behind the other.
+  const ConvolutionShapes padded = {{2, 32, 4, 5}, {16, 32, 3, 3}, {2, 16, 7, 8},
+                                    {2, 2},        {5, 6, 5, 7},   {1, 1}};
+  for (unsigned direction : {0, 2}) {
+    const KernelSource source = convolutionKernels(padded)[direction];
+    checkOffered(source, "winograd tile", rounding);
+    checkOffered(withBlocks(source, padded, Blocked::Both, /*last=*/true), "winograd tile",
+                 rounding);
+  }
   check(convolutionImages(list[1]));
   check(convolutionImages(blocks));
   check(convolutionReductions(blocks));
+}
+
+/// A filter that several convolutions read is prepared for one order of its phases at a time.
+TEST(Winograd, PreparedForStrides) {
+  std::set<std::string> forms;
+  const ConvolutionShapes all[] = {
+      {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 16, 16}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 16, 8}, {1, 2}, {1, 1, 1, 0}, {1, 1}},
+      {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 8, 16}, {2, 1}, {1, 0, 1, 1}, {1, 1}},
+      {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 8, 8}, {2, 2}, {1, 0, 1, 0}, {1, 1}}};
+  auto formOf = [](const KernelSource &source) {
+    for (unsigned number = 0, all = 1; number < all; ++number) {
+      CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
+      const Candidate &candidate = kernel.selection().candidate;
+      if (llvm::StringRef(candidate.schedule).starts_with("winograd tile 2x2"))
+        return candidate.preparation ? candidate.preparation->form : std::string();
+      all = kernel.candidates();
+    }
+    return std::string();
+  };
+  for (const ConvolutionShapes &shapes : all) {
+    const KernelSource source = convolutionKernels(shapes)[0];
+    forms.insert(formOf(source));
+    if (shapes.strides != std::vector<int>{1, 1})
+      forms.insert(formOf(withBlocks(source, shapes, Blocked::Both)));
+  }
+  EXPECT_EQ(forms.size(), 7u);
+  EXPECT_FALSE(forms.count(""));
 }
 
 TEST(Winograd, EvenFilters) {
@@ -352,7 +390,7 @@ TEST(Winograd, Refuses) {
   EXPECT_EQ(strided(11, 4), "");
   EXPECT_EQ(strided(3, 3), "its stride is not 1, 2 or 4");
   EXPECT_EQ(strided(1, 2), "its filter is smaller than its stride");
-  EXPECT_EQ(strided(2, 2), "a filter of 1x1 has no transform");
+  EXPECT_EQ(strided(2, 2), "a filter of 2x2 has no transform with its stride");
   EXPECT_EQ(winogradRefusal(transformProblem(2, 4)), "");
   EXPECT_EQ(winogradRefusal(transformProblem(7, 7)), "a filter of 7x7 has no transform");
   EXPECT_EQ(winogradRefusal(transformProblem(1, 1)), "a filter of 1x1 has no transform");
@@ -424,4 +462,8 @@ TEST(Winograd, LargeTilesErrLessThanRounding) {
     check(three, element, {"6x6", "7x7", "8x8"});
   check(five, "bf16", {"6x6", "7x7"});
   check(five, "f16", {"6x6"});
+  const ConvolutionShapes four = {{2, 32, 27, 31}, {64, 32, 4, 4}, {2, 64, 26, 30},
+                                  {1, 1},          {1, 1, 1, 1},   {1, 1}};
+  check(four, "bf16", {"6x6", "7x7", "8x8"});
+  check(four, "f16", {"6x6", "7x7"});
 }
