@@ -137,10 +137,14 @@ Value CodeEmitter::loadPairs(Value pointer, VectorType type, Value mask) {
   }
   Value a = loadMasked(*this, pointer, type, low);
   Value c = loadMasked(*this, at(pointer, constant(width), type.getElementType()), type, high);
-  SmallVector<int64_t> even;
-  for (int64_t i = 0; i < width; ++i)
-    even.push_back(2 * i);
-  return vector::ShuffleOp::create(b, loc, a, c, even);
+  return everySecond(a, c, 0);
+}
+
+Value CodeEmitter::everySecond(Value low, Value high, int64_t first) {
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < cast<VectorType>(low.getType()).getDimSize(0); ++i)
+    order.push_back(2 * i + first);
+  return vector::ShuffleOp::create(b, loc, low, high, order);
 }
 
 Value CodeEmitter::loadVector(Value base, Value offset, Type element, int64_t width, int64_t step,

@@ -29,6 +29,8 @@ public:
   mlir::Value firstLanes(int64_t count, int64_t width) {
     return firstLanes(constant(count), width);
   }
+  /// Elements 0, 2, 4, ... of two vectors, or 1, 3, 5, ....
+  mlir::Value everySecond(mlir::Value low, mlir::Value high, int64_t first);
   mlir::Value extractLane(mlir::Value vector, int64_t lane);
   /// 0, 1, 2, ... as vector<width x i32>.
   mlir::Value laneNumbers(int64_t width);

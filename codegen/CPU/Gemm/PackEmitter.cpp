@@ -367,8 +367,9 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   source.readStored = [this, readAs](const Place &place) {
     return readAs(place, e.element.stored);
   };
-  source.prefetch = [this, map, read = readOf(kernel.spec, {value}, product(map.shape))](
-                        ValueRange indices) { prefetchRead(read, indices, map); };
+  source.prefetch = [this, value, map](ValueRange indices) {
+    prefetchRead(readOf(kernel.spec, {value}, product(map.shape)), indices, map);
+  };
   if (!argument)
     return source;
   auto strides = stridesIn(cast<RankedTensorType>(argument.getType()), map.shape);

@@ -358,7 +358,7 @@ public:
   ScheduleSearch(const ConvolutionProblem &p, const CpuTarget &target)
       : p(p), target(target), m(target) {}
   /// With tiles of some size; for the filter's gradient also the best that shares them. The fastest
-  /// comes first.
+  /// comes first. None if tiles are to be fitted that cannot be.
   SmallVector<WinogradSchedule> best(ConvolutionAlgorithm algorithm, int64_t tileRows,
                                      int64_t tileCols, bool fitted = false);
 
@@ -382,6 +382,11 @@ private:
 };
 } // namespace
 
+/// Whether there are short tiles, in rows that a segment each can hold.
+static bool canFit(const WinogradSizes &z) {
+  return z.shortRows() + z.shortTiles > 0 && z.segmentCols() + z.wideTaps - 1 <= fittedPixels;
+}
+
 SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorithm, int64_t tileRows,
                                                    int64_t tileCols, bool fitted) {
   found.reset();
@@ -396,7 +401,10 @@ SmallVector<WinogradSchedule> ScheduleSearch::best(ConvolutionAlgorithm algorith
   s.fitted = fitted;
   s.segmentTiles = fitted ? tiles : ceilDiv(tiles, ceilDiv(tiles, most));
   s.vectors = s.algorithm == ConvolutionAlgorithm::FFT ? 2 : 1;
-  costs.emplace(WinogradSizes(p, s, m.lanes), m);
+  const WinogradSizes z(p, s, m.lanes);
+  if (fitted && !canFit(z))
+    return {};
+  costs.emplace(z, m);
   addBlocks(s);
   if (found && sharing && sharing->cost < found->cost)
     std::swap(found, sharing);
@@ -524,18 +532,6 @@ void ScheduleSearch::consider(const WinogradSchedule &s, const WinogradSizes &z,
     before = {s, cost};
 }
 
-/// Whether tiles that reach beyond the image can be fitted to it, in rows that are a segment each.
-static bool canFit(const ConvolutionProblem &p, int64_t tileRows, int64_t tileCols) {
-  const ConvolutionProblem::Spatial &plane =
-      p.direction == Direction::BackwardData ? p.input : p.output;
-  auto hasShort = [](int64_t extent, int64_t outputs) {
-    return wholeTilesOf(extent, outputs) < ceilDiv(extent, outputs);
-  };
-  const bool shortCols = hasShort(plane[2], tileCols);
-  const int64_t cols = shortCols ? plane[2] : roundUp(plane[2], tileCols);
-  return cols + p.kernel[2] - 1 <= fittedPixels && (shortCols || hasShort(plane[1], tileRows));
-}
-
 SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const ConvolutionProblem &problem,
                                                                const CpuTarget &target,
                                                                bool accurate) {
@@ -548,9 +544,8 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
       break;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
     for (bool fitted : {false, true})
-      if (!fitted || canFit(p, along(1), along(2)))
-        all.append(ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1),
-                                                  along(2), fitted));
+      all.append(ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1), along(2),
+                                                fitted));
   }
   return all;
 }

@@ -1,7 +1,6 @@
 //===- WinogradTiles.cpp - see WinogradTiles.h ------------------------------------------------===//
 #include "codegen/CPU/Winograd/WinogradTiles.h"
 #include "codegen/CPU/Convolution/Convolution.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -73,17 +72,22 @@ void WinogradPhase::forTiles(const WinogradSegment &segment, TileBody body) {
 }
 
 std::pair<Value, Value> WinogradPhase::tilesOf(const WinogradBlock &block, Value point) {
-  Value first = e.constant(0), end = block.tiles;
   if (!schedule.fitted)
-    return {first, end};
+    return {e.constant(0), block.tiles};
   Value images = e.div(block.segments, sizes.tileRowsOfImage);
   Value lastRow = e.less(e.constant((sizes.highPoints - 1) * sizes.widePoints - 1), point);
   Value lastCol = e.equal(e.rem(point, sizes.widePoints), e.constant(sizes.widePoints - 1));
-  Value shortRows = e.mul(images, sizes.shortRows());
-  Value rowsEnd = e.sub(end, e.mul(shortRows, sizes.shortTiles));
-  Value colsEnd = e.sub(end, e.mul(block.segments, sizes.shortTiles));
-  return {e.select(lastRow, e.mul(shortRows, sizes.wholeTiles), first),
-          e.select(lastCol, colsEnd, e.select(lastRow, rowsEnd, end))};
+  // Of each kind of points, those of an image.
+  auto ofImages = [&](auto bound) {
+    auto ofKind = [&](bool lastRow, bool lastCol) {
+      return e.constant(bound(sizes.tilesOf({0, lastRow, lastCol}, sizes.tileRowsOfImage)));
+    };
+    return e.mul(images,
+                 e.select(lastRow, e.select(lastCol, ofKind(true, true), ofKind(true, false)),
+                          e.select(lastCol, ofKind(false, true), ofKind(false, false))));
+  };
+  return {ofImages([](auto range) { return range.first; }),
+          ofImages([](auto range) { return range.second; })};
 }
 
 PhaseChannel WinogradPhase::phaseOf(Value channel) {
@@ -194,14 +198,6 @@ static void emitGather(PackEmitter &e, const Gather &gather) {
   });
 }
 
-/// Numbers 0, 2, 4, ... of two vectors, or 1, 3, 5, ....
-static Value everySecond(PackEmitter &e, Value low, Value high, int64_t first) {
-  SmallVector<int64_t> order;
-  for (int64_t lane = 0; lane < e.lanes; ++lane)
-    order.push_back(2 * lane + first);
-  return vector::ShuffleOp::create(e.b, e.loc, low, high, order);
-}
-
 /// Vectors that follow each other as those of their phases.
 static SmallVector<Value> phasesOf(PackEmitter &e, ArrayRef<Value> vectors) {
   if (vectors.size() == 1)
@@ -210,7 +206,7 @@ static SmallVector<Value> phasesOf(PackEmitter &e, ArrayRef<Value> vectors) {
   for (int64_t first : {0, 1}) {
     SmallVector<Value> half;
     for (size_t i = 0; i < vectors.size(); i += 2)
-      half.push_back(everySecond(e, vectors[i], vectors[i + 1], first));
+      half.push_back(e.everySecond(vectors[i], vectors[i + 1], first));
     for (auto [i, phase] : llvm::enumerate(phasesOf(e, half)))
       phases[2 * i + first] = phase;
   }

@@ -86,6 +86,16 @@ TEST(Winograd, TransformsShareSums) {
 // taps multiply by up to 20 what they subtract again.
 static const double rounding = 4e-5;
 
+static void forCandidates(const KernelSource &source,
+                          llvm::function_ref<void(const Candidate &)> visit) {
+  for (unsigned number = 0, all = 1; number < all; ++number) {
+    CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
+    ASSERT_TRUE(kernel);
+    visit(kernel.selection().candidate);
+    all = kernel.candidates();
+  }
+}
+
 /// All three directions.
 static void check(const TransformShapes::List &list) {
   for (const ConvolutionShapes &shapes : list)
@@ -125,25 +135,17 @@ TEST(Winograd, SharedRounds) {
   const KernelSource source = convolutionKernels(shapes)[2];
   checkKernel(source, rounding, "cpu-winograd");
   size_t most = 0;
-  for (unsigned number = 0, all = 1; number < all; ++number) {
-    CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
-    ASSERT_TRUE(kernel);
-    most = std::max(most, kernel.selection().candidate.phases.size());
-    all = kernel.candidates();
-  }
+  forCandidates(
+      source, [&](const Candidate &candidate) { most = std::max(most, candidate.phases.size()); });
   EXPECT_GT(most, 4u);
 }
 /// Whether a candidate's schedule says so: "shared tiles", which are the image's for all chunks of
 /// channels, or "in rounds".
 static bool offers(const KernelSource &source, llvm::StringRef words) {
   bool found = false;
-  for (unsigned number = 0, all = 1; number < all; ++number) {
-    CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
-    if (!kernel)
-      return false;
-    found |= llvm::StringRef(kernel.selection().candidate.schedule).contains(words);
-    all = kernel.candidates();
-  }
+  forCandidates(source, [&](const Candidate &candidate) {
+    found |= llvm::StringRef(candidate.schedule).contains(words);
+  });
   return found;
 }
 
@@ -275,14 +277,13 @@ TEST(Winograd, PreparedForStrides) {
       {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 8, 16}, {2, 1}, {1, 0, 1, 1}, {1, 1}},
       {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 8, 8}, {2, 2}, {1, 0, 1, 0}, {1, 1}}};
   auto formOf = [](const KernelSource &source) {
-    for (unsigned number = 0, all = 1; number < all; ++number) {
-      CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
-      const Candidate &candidate = kernel.selection().candidate;
-      if (llvm::StringRef(candidate.schedule).starts_with("winograd tile 2x2"))
-        return candidate.preparation ? candidate.preparation->form : std::string();
-      all = kernel.candidates();
-    }
-    return std::string();
+    std::string form;
+    forCandidates(source, [&](const Candidate &candidate) {
+      if (form.empty() && candidate.preparation &&
+          llvm::StringRef(candidate.schedule).starts_with("winograd tile 2x2"))
+        form = candidate.preparation->form;
+    });
+    return form;
   };
   for (const ConvolutionShapes &shapes : all) {
     const KernelSource source = convolutionKernels(shapes)[0];
