@@ -6,10 +6,12 @@
 // error. Beside it stands the share of what the machine multiplies and adds in registers, counting
 // the operations of direct sums: Winograd's and Fourier transforms may exceed it. --conv-algorithm
 // forces an algorithm, which shows what the cost model chooses between. --blocked keeps our images
-// in blocks of channels, as oneDNN does, and --prepared leaves out what inference does once,
-// packing and transforming weights, as the rival's time does. Where libxsmm-dnn is built in it is
-// a second rival; what it computes wrongly it is not timed at. A run of each comes before the
-// timed ones, in which another begins each time. With --bf16 all tensors are of bf16 on both sides.
+// in blocks of channels, as oneDNN does. Filters are row-major, as a framework keeps them, and
+// brought into an order of its own by each side; --prepared leaves out what inference does once,
+// packing and transforming weights. Where libxsmm-dnn is built in it is a second rival, whose time
+// leaves that out always; what it computes wrongly it is not timed at. A run of each comes before
+// the timed ones, in which another begins each time. With --bf16 all tensors are of bf16 on both
+// sides.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "bench/kernels/Libxsmm.h"
@@ -302,7 +304,7 @@ void Benchmark::run(Case &c) {
   for (size_t i = 0; i < c.resultCount; ++i)
     computed[i] = float(dlc::runtime::loadElement(
         options.dtype(), placeOf(*c.buffers.back(), i, c.images[2], options.dtype())));
-  c.rival->run();
+  c.rival->run(/*prepared=*/false);
   c.rival->result(expected.data());
   Measurement m;
   m.error = compare(computed, expected);
@@ -319,7 +321,7 @@ void Benchmark::run(Case &c) {
     return;
   }
   if (c.libxsmm) {
-    c.libxsmm->run();
+    c.libxsmm->run(/*prepared=*/true);
     std::vector<float> found(c.resultCount);
     c.libxsmm->result(found.data());
     if (const double error = compare(found, expected); !(error <= sums)) {
@@ -334,9 +336,9 @@ void Benchmark::run(Case &c) {
     std::vector<double> seconds;
   };
   std::vector<Side> sides = {{[&] { c.ours->run(arguments, options.prepared); }, &m.ours, {}},
-                             {[&] { c.rival->run(); }, &m.rival, {}}};
+                             {[&] { c.rival->run(options.prepared); }, &m.rival, {}}};
   if (c.libxsmm)
-    sides.push_back({[&] { c.libxsmm->run(); }, &m.libxsmm, {}});
+    sides.push_back({[&] { c.libxsmm->run(/*prepared=*/true); }, &m.libxsmm, {}});
   for (unsigned i = 0; i < options.repetitions; ++i)
     for (size_t turn = 0; turn < sides.size(); ++turn) {
       Side &side = sides[(i + turn) % sides.size()];

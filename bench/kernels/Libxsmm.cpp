@@ -81,7 +81,7 @@ public:
       : LibxsmmRival(orders, first, second), direction(direction), config(config),
         scratch(config.scratch_size) {}
   ~ConvolutionRival() override { destroy_libxsmm_dnn_conv(&config); }
-  void run() override {
+  void run(bool) override {
     switch (direction) {
     case Direction::Forward:
       return libxsmm_dnn_conv_fwd_exec(config, b.data(), a.data(), c.data(), nullptr, nullptr, 0, 0,
@@ -107,7 +107,7 @@ public:
                      const libxsmm_dnn_fc_fwd_config &config)
       : LibxsmmRival(orders, first, second), config(config), scratch(config.scratch_size) {}
   ~LinearForwardRival() override { destroy_libxsmm_dnn_fc_fwd(&config); }
-  void run() override {
+  void run(bool) override {
     libxsmm_dnn_fc_fwd_exec_f32(config, b.data(), a.data(), c.data(), nullptr, nullptr, 0, 0,
                                 scratch.data());
   }
@@ -124,7 +124,7 @@ public:
       : LibxsmmRival(orders, first, second), filter(filter), config(config),
         scratch(config.scratch_size) {}
   ~LinearBackwardRival() override { destroy_libxsmm_dnn_fc_bwd(&config); }
-  void run() override {
+  void run(bool) override {
     if (filter)
       libxsmm_dnn_fc_bwd_exec_f32(config, nullptr, nullptr, a.data(), c.data(), b.data(), nullptr,
                                   nullptr, LIBXSMM_DNN_FC_PASS_BWD_W, 0, 0, scratch.data());

@@ -2,6 +2,7 @@
 #include "bench/kernels/Rival.h"
 #include <array>
 #include <dnnl.hpp>
+#include <optional>
 #include <unordered_map>
 
 using namespace dnnl;
@@ -17,8 +18,12 @@ engine &cpu() {
 
 class PrimitiveRival : public dlc::bench::Rival {
 public:
-  void run() override {
+  void run(bool prepared) override {
+    if (before && !prepared)
+      before->run(queue);
     primitive.execute(queue, arguments);
+    if (after)
+      after->run(queue);
     queue.wait();
   }
   void result(float *target) override {
@@ -36,8 +41,34 @@ public:
     return to;
   }
 
+  /// The same of a filter, which lies as `stored`: each run brings it there.
+  memory importFilter(const memory::desc &wanted, const memory::desc &stored,
+                      const memory::desc &plain, float *data) {
+    memory rowMajor = import(stored, plain, data);
+    memory to(wanted, cpu());
+    before.emplace(rowMajor, to);
+    before->run(queue);
+    queue.wait();
+    return to;
+  }
+  /// The same of a filter's gradient, on its way out; returns where the primitive writes it.
+  memory exportFilter(const memory::desc &written, const memory::desc &stored) {
+    memory from(written, cpu());
+    output = memory(stored, cpu());
+    after.emplace(from, output);
+    return from;
+  }
+
+  struct Conversion {
+    memory from, to;
+    reorder primitive;
+    Conversion(const memory &from, const memory &to) : from(from), to(to), primitive(from, to) {}
+    void run(stream &queue) { primitive.execute(queue, from, to); }
+  };
+
   stream queue{cpu()};
   primitive primitive;
+  std::optional<Conversion> before, after; ///< of filters
   std::unordered_map<int, memory> arguments;
   memory output;
   memory::desc plainResult;
@@ -56,12 +87,11 @@ static std::unique_ptr<PrimitiveRival> makeConvolution(const dlc::bench::Convolu
   memory::dims w{p.outChannels / p.groups, p.inChannels / p.groups, p.kernel, p.kernel};
   if (p.groups > 1)
     w.insert(w.begin(), p.groups);
-  auto any = [half](const memory::dims &d) {
-    return memory::desc(d, half ? Type::bf16 : Type::f32, Tag::any);
-  };
-  auto plain = [](const memory::dims &d, bool filter) {
-    return memory::desc(d, Type::f32, !filter ? Tag::nchw : d.size() == 5 ? Tag::goihw : Tag::oihw);
-  };
+  const Type type = half ? Type::bf16 : Type::f32;
+  auto any = [type](const memory::dims &d) { return memory::desc(d, type, Tag::any); };
+  const Tag filterTag = p.groups > 1 ? Tag::goihw : Tag::oihw;
+  const memory::desc plainFilter(w, Type::f32, filterTag), storedFilter(w, type, filterTag);
+  auto plain = [](const memory::dims &d) { return memory::desc(d, Type::f32, Tag::nchw); };
   const algorithm direct = algorithm::convolution_direct;
   convolution_forward::primitive_desc forward(
       {prop_kind::forward_training, direct, any(x), any(w), any(y), stride, low, high}, cpu());
@@ -71,11 +101,11 @@ static std::unique_ptr<PrimitiveRival> makeConvolution(const dlc::bench::Convolu
     rival->primitive = convolution_forward(forward);
     rival->implementation = forward.impl_info_str();
     rival->output = memory(forward.dst_desc(), cpu());
-    rival->plainResult = plain(y, false);
-    rival->arguments = {
-        {DNNL_ARG_SRC, rival->import(forward.src_desc(), plain(x, false), source)},
-        {DNNL_ARG_WEIGHTS, rival->import(forward.weights_desc(), plain(w, true), other)},
-        {DNNL_ARG_DST, rival->output}};
+    rival->plainResult = plain(y);
+    rival->arguments = {{DNNL_ARG_SRC, rival->import(forward.src_desc(), plain(x), source)},
+                        {DNNL_ARG_WEIGHTS, rival->importFilter(forward.weights_desc(), storedFilter,
+                                                               plainFilter, other)},
+                        {DNNL_ARG_DST, rival->output}};
     break;
   }
   case Direction::BackwardData: {
@@ -84,10 +114,10 @@ static std::unique_ptr<PrimitiveRival> makeConvolution(const dlc::bench::Convolu
     rival->primitive = convolution_backward_data(d);
     rival->implementation = d.impl_info_str();
     rival->output = memory(d.diff_src_desc(), cpu());
-    rival->plainResult = plain(x, false);
+    rival->plainResult = plain(x);
     rival->arguments = {
-        {DNNL_ARG_DIFF_DST, rival->import(d.diff_dst_desc(), plain(y, false), source)},
-        {DNNL_ARG_WEIGHTS, rival->import(d.weights_desc(), plain(w, true), other)},
+        {DNNL_ARG_DIFF_DST, rival->import(d.diff_dst_desc(), plain(y), source)},
+        {DNNL_ARG_WEIGHTS, rival->importFilter(d.weights_desc(), storedFilter, plainFilter, other)},
         {DNNL_ARG_DIFF_SRC, rival->output}};
     break;
   }
@@ -96,12 +126,11 @@ static std::unique_ptr<PrimitiveRival> makeConvolution(const dlc::bench::Convolu
         {direct, any(x), any(w), any(y), stride, low, high}, cpu(), forward);
     rival->primitive = convolution_backward_weights(d);
     rival->implementation = d.impl_info_str();
-    rival->output = memory(d.diff_weights_desc(), cpu());
-    rival->plainResult = plain(w, true);
+    rival->plainResult = plainFilter;
     rival->arguments = {
-        {DNNL_ARG_SRC, rival->import(d.src_desc(), plain(x, false), source)},
-        {DNNL_ARG_DIFF_DST, rival->import(d.diff_dst_desc(), plain(y, false), other)},
-        {DNNL_ARG_DIFF_WEIGHTS, rival->output}};
+        {DNNL_ARG_SRC, rival->import(d.src_desc(), plain(x), source)},
+        {DNNL_ARG_DIFF_DST, rival->import(d.diff_dst_desc(), plain(y), other)},
+        {DNNL_ARG_DIFF_WEIGHTS, rival->exportFilter(d.diff_weights_desc(), storedFilter)}};
     break;
   }
   }
@@ -121,7 +150,7 @@ std::unique_ptr<dlc::bench::Rival> dlc::bench::makeConvolutionRival(const Convol
 namespace {
 class SgemmRival : public dlc::bench::Rival {
 public:
-  void run() override {
+  void run(bool) override {
     dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, 1, a, transposeA ? m : k, b,
                transposeB ? k : n, 0, c.data(), n);
   }

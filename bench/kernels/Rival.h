@@ -1,8 +1,9 @@
 //===- Rival.h - a library's version of a kernel ------------------------------------*- C++ -*-===//
 //
-// oneDNN's: direct convolutions in its own blocked layouts, and dnnl_sgemm on plain matrices, or in
-// bf16 its matmul in layouts of its own. Time counts the primitive alone; values are reordered from
-// and to plain layouts of f32 for comparison.
+// oneDNN's: direct convolutions of images in its own blocked layouts, and dnnl_sgemm on plain
+// matrices, or in bf16 its matmul in layouts of its own. Time counts the primitive and, as ours
+// does, what brings row-major filters of convolutions into its layout, and their gradients back.
+// Values are reordered from and to plain layouts of f32 for comparison.
 // Libxsmm.h has a second one.
 //
 //===------------------------------------------------------------------------------------------===//
@@ -31,8 +32,9 @@ struct Linear {
 class Rival {
 public:
   virtual ~Rival() = default;
-  /// Runs the primitive once on the operands given at construction.
-  virtual void run() = 0;
+  /// Runs the primitive once on the operands given at construction. `prepared`: a filter is in the
+  /// primitive's layout already.
+  virtual void run(bool prepared) = 0;
   /// Copies the result in plain row-major order.
   virtual void result(float *target) = 0;
   virtual std::string name() const = 0;
