@@ -64,10 +64,12 @@ void copyPlane(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value>
 /// The same of pixels of `channels` channels, which are part of a block of `block` or several
 /// whole ones: `corner` has indices of blockMap, and nothing behind the last pixel is overwritten.
 /// The target has places of `numbers` of them: of more than one they lie there as they are stored.
+/// `later`, if any: the corner of what is copied next, whose lines are asked for if the tensor lies
+/// in memory as it is.
 void copyBlocks(PackEmitter &e, const Source &source, llvm::ArrayRef<mlir::Value> corner,
                 int64_t channels, int64_t block, const ConvolutionProblem::Spatial &extents,
                 int64_t rows, int64_t pitch, mlir::Value target, int64_t step = 1,
-                int64_t rowStep = 1, int64_t numbers = 1);
+                int64_t rowStep = 1, int64_t numbers = 1, llvm::ArrayRef<mlir::Value> later = {});
 
 /// copyPlane for a vector of channels of a block at once: their planes follow each other in the
 /// target. `turns` times every `step`-th column, from another first one each, make up a row;

@@ -76,7 +76,8 @@ static void forEachRow(PackEmitter &e, Value depth, Value top,
 void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> corner,
                          int64_t channels, int64_t block,
                          const ConvolutionProblem::Spatial &extents, int64_t rows, int64_t pitch,
-                         Value target, int64_t step, int64_t rowStep, int64_t numbers) {
+                         Value target, int64_t step, int64_t rowStep, int64_t numbers,
+                         ArrayRef<Value> later) {
   Value zero = e.constant(0), end = e.constant(pitch);
   auto firstColumn = [&](int64_t column) {
     Value place = firstAt(e, e.sub(e.constant(column), corner[5]), step);
@@ -103,13 +104,18 @@ void codegen::copyBlocks(PackEmitter &e, const Source &source, ArrayRef<Value> c
       return clear(row, zero, end);
     clear(row, zero, left);
     forEachVector(row, left, right, [&](Value col, int64_t lane) {
-      const int64_t further = channels > block ? lane / block : 0;
-      const Place place{{corner[0], e.add(corner[1], further),
-                         e.add(corner[2], lane - further * block), corner[3],
-                         e.add(corner[4], e.mul(row, rowStep)), e.add(corner[5], e.mul(col, step))},
-                        2,
-                        1,
-                        {}};
+      auto placeFrom = [&](ArrayRef<Value> first) {
+        const int64_t further = channels > block ? lane / block : 0;
+        return Place{{first[0], e.add(first[1], further), e.add(first[2], lane - further * block),
+                      first[3], e.add(first[4], e.mul(row, rowStep)),
+                      e.add(first[5], e.mul(col, step))},
+                     2,
+                     1,
+                     {}};
+      };
+      if (!later.empty() && source.address && lane % e.element.storedLine() == 0)
+        source.prefetch(placeFrom(later).indices);
+      const Place place = placeFrom(corner);
       return numbers == 1 ? source.read(place) : source.readStored(place);
     });
     clear(row, right, end);

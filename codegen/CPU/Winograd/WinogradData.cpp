@@ -303,6 +303,7 @@ void DataPhase::transformSources(const WinogradBlock &block, Value firstVector, 
                       TileTransform::Side::Source};
   // Where a point's tiles begin or end in a panel, others of it are multiplied with it as well.
   tiles.clears = true;
+  tiles.endVector = lastVector;
   e.loop(firstVector, lastVector, 1, [&](Value vector) {
     forSegments(block, [&](const WinogradSegment &segment) {
       transformTiles(tiles, segment, vector, gathered, numbers, plan.sourceStride(),

@@ -198,19 +198,23 @@ void FilterPhase::shareBlock(Value block) {
 /// A task has a block's tiles of a vector of channels.
 void FilterPhase::shareImages() {
   readSources();
-  SmallVector<Value> task = e.delinearize(kernel.task, {sizes.blocks, sizes.sourceVectors});
-  shareBlock(task[0]);
-  transformImage(wholeTask(), task[1], task[0]);
+  SmallVector<Value> place = e.delinearize(kernel.task, {sizes.blocks, sizes.sourceVectors});
+  shareBlock(place[0]);
+  Task task = wholeTask();
+  task.vectorEnd = e.add(place[1], 1);
+  transformImage(task, place[1], place[0]);
   if (streamsTiles())
     e.endStreams();
 }
 
 void FilterPhase::shareGradients() {
   readSources();
-  SmallVector<Value> task =
+  SmallVector<Value> place =
       e.delinearize(kernel.task, {sizes.blocks, sizes.targetPanels, sizes.channelVectorsOfPanel()});
-  shareBlock(task[0]);
-  transformGradient(wholeTask(), task[1], task[2], task[0]);
+  shareBlock(place[0]);
+  Task task = wholeTask();
+  task.panelEnd = e.add(place[1], 1);
+  transformGradient(task, place[1], place[2], place[0]);
   if (streamsTiles())
     e.endStreams();
 }
@@ -243,6 +247,7 @@ void FilterPhase::transformImage(const Task &task, Value vector, Value block) {
                       problem.stride,
                       TileTransform::Side::Source,
                       streamsTiles()};
+  tiles.endVector = task.vectorEnd;
   Value row = e.mul(e.sub(vector, task.vector), sizes.blockTiles);
   forSegments(decodeBlock(block), [&](const WinogradSegment &segment) {
     transformTiles(
@@ -271,6 +276,7 @@ void FilterPhase::transformGradient(const Task &task, Value panel, Value inPanel
                       {1, 1, 1},
                       TileTransform::Side::Target,
                       streamsTiles()};
+  tiles.endVector = e.mul(task.panelEnd, sizes.channelVectorsOfPanel());
   Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
   Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
   Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));

@@ -246,8 +246,8 @@ static double pixelsRead(const ConvolutionProblem &p, const WinogradSizes &z) {
   return double(p.batch * rows * z.segmentsOfRow * (p.xBlock > 1 ? cols : roundUp(cols, z.lanes)));
 }
 
-/// Seconds of a schedule whose sizes are `z`.
-static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
+/// Seconds of a schedule whose sizes are `z`; `hasPhases`: of a problem with strides.
+static double secondsOf(const ConvolutionProblem &p, bool hasPhases, const CpuTarget &target,
                         const WinogradSizes &z, const TransformCosts &costs) {
   const MachineModel machine(target);
   const WinogradSchedule &s = z.schedule;
@@ -316,6 +316,10 @@ static double secondsOf(const ConvolutionProblem &p, const CpuTarget &target,
   } else if (filter && filterTileBytes > double(machine.lastCacheBytes())) {
     seconds += filterTileBytes * z.blocks * chunks * sourceChunks / machine.streamBytesPerSecond;
   }
+  // Lines of an image that are a stride apart do not arrive ahead of each chunk that reads them.
+  if (filter && hasPhases)
+    seconds += (chunks - 1) * double(p.storedBytes * p.inChannels) *
+               double(p.batch * p.input[1] * p.input[2]) / machine.streamBytesPerSecond;
   // The transformed filter, or the sums of its gradient, pass through each block: from memory, the
   // sums in runs of a panel, where they are far more than the last cache holds.
   if (streams) {
@@ -338,7 +342,7 @@ double codegen::winogradSeconds(const ConvolutionProblem &p, const CpuTarget &ta
                                 const WinogradSchedule &s) {
   const ConvolutionProblem q = withoutStrides(p);
   const WinogradSizes z(q, s, MachineModel(target).lanes);
-  return secondsOf(q, target, z, TransformCosts(z, MachineModel(target)));
+  return secondsOf(q, hasStrides(p), target, z, TransformCosts(z, MachineModel(target)));
 }
 
 double codegen::winogradFilterSeconds(const ConvolutionProblem &p, const CpuTarget &target,
@@ -355,8 +359,8 @@ double codegen::winogradFilterSeconds(const ConvolutionProblem &p, const CpuTarg
 namespace {
 class ScheduleSearch {
 public:
-  ScheduleSearch(const ConvolutionProblem &p, const CpuTarget &target)
-      : p(p), target(target), m(target) {}
+  ScheduleSearch(const ConvolutionProblem &p, const CpuTarget &target, bool hasPhases = false)
+      : p(p), hasPhases(hasPhases), target(target), m(target) {}
   /// With tiles of some size; for the filter's gradient also the best that shares them. The fastest
   /// comes first. None if tiles are to be fitted that cannot be.
   SmallVector<WinogradSchedule> best(ConvolutionAlgorithm algorithm, int64_t tileRows,
@@ -371,6 +375,7 @@ private:
   void consider(const WinogradSchedule &s, const WinogradSizes &z, bool idle);
 
   const ConvolutionProblem &p;
+  const bool hasPhases;
   const CpuTarget &target;
   const MachineModel m;
   std::optional<TransformCosts> costs;
@@ -525,7 +530,7 @@ void ScheduleSearch::cut(WinogradSchedule s) {
 void ScheduleSearch::consider(const WinogradSchedule &s, const WinogradSizes &z, bool idle) {
   // Of parts all kernels add what it takes to write their sums and to read them again.
   const double parts = isFilter() && !s.sharesTiles ? double(s.splits) : 0;
-  const std::pair cost(idle, secondsOf(p, target, z, *costs) +
+  const std::pair cost(idle, secondsOf(p, hasPhases, target, z, *costs) +
                                  memorySeconds(2 * parts * double(z.filterPointBytes()), target));
   std::optional<Found> &before = s.sharesTiles ? sharing : found;
   if (!before || cost < before->cost)
@@ -544,8 +549,8 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
       break;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
     for (bool fitted : {false, true})
-      all.append(ScheduleSearch(p, target).best(ConvolutionAlgorithm::Winograd, along(1), along(2),
-                                                fitted));
+      all.append(ScheduleSearch(p, target, hasStrides(problem))
+                     .best(ConvolutionAlgorithm::Winograd, along(1), along(2), fitted));
   }
   return all;
 }

@@ -91,13 +91,12 @@ std::pair<Value, Value> WinogradPhase::tilesOf(const WinogradBlock &block, Value
 }
 
 PhaseChannel WinogradPhase::phaseOf(Value channel) {
-  const int64_t rows = problem.stride[1], cols = problem.stride[2];
+  const int64_t rows = problem.stride[1], cols = problem.stride[2], block = problem.xBlock;
   if (rows * cols == 1)
     return {channel, e.constant(0), e.constant(0)};
-  const bool phasesFirst = problem.xBlock > 1;
-  const int64_t inner = phasesFirst ? problem.inChannels : rows * cols;
-  Value phase = phasesFirst ? e.div(channel, inner) : e.rem(channel, inner);
-  Value ofImage = phasesFirst ? e.rem(channel, inner) : e.div(channel, inner);
+  // Phases of a block follow each other.
+  Value number = e.div(channel, block), phase = e.rem(number, rows * cols);
+  Value ofImage = e.add(e.mul(e.div(number, rows * cols), block), e.rem(channel, block));
   return {ofImage, e.div(phase, cols), e.rem(phase, cols)};
 }
 
@@ -290,17 +289,22 @@ void WinogradPhase::copy(const WinogradTiles &tiles, const WinogradSegment &segm
   // A panel's last vectors may lie behind all channels: they repeat the last one.
   Value last = e.constant(tiles.channels - e.lanes), zero = e.constant(0);
   const auto [rowStride, colStride] = std::pair(tiles.stride[1], tiles.stride[2]);
-  const int64_t ofImage = tiles.channels / (rowStride * colStride);
-  Value channel = e.minimum(e.mul(channelVector, e.lanes), last);
-  Value phase = e.div(channel, ofImage);
-  channel = e.rem(channel, ofImage);
-  Value row = e.add(e.mul(segment.row, rowStride), e.add(e.div(phase, colStride), tiles.firstRow));
-  Value col = e.add(e.mul(segment.col, colStride), e.add(e.rem(phase, colStride), tiles.firstCol));
-  copyBlocks(
-      e, tiles.image,
-      {segment.image, e.div(channel, tiles.block), e.rem(channel, tiles.block), zero, row, col},
-      e.lanes, tiles.block, {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch, buffer,
-      colStride, rowStride);
+  auto cornerOf = [&](Value vector) -> SmallVector<Value> {
+    Value channel = e.minimum(e.mul(vector, e.lanes), last);
+    PhaseChannel phase{channel, zero, zero};
+    if (rowStride * colStride > 1)
+      phase = phaseOf(channel);
+    return {segment.image,
+            e.div(phase.channel, tiles.block),
+            e.rem(phase.channel, tiles.block),
+            zero,
+            e.add(e.mul(segment.row, rowStride), e.add(phase.row, tiles.firstRow)),
+            e.add(e.mul(segment.col, colStride), e.add(phase.col, tiles.firstCol))};
+  };
+  copyBlocks(e, tiles.image, cornerOf(channelVector), e.lanes, tiles.block,
+             {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch, buffer, colStride,
+             rowStride, /*numbers=*/1,
+             cornerOf(e.minimum(e.add(channelVector, 1), e.add(tiles.endVector, -1))));
 }
 
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,
