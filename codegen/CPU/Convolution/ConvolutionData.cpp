@@ -382,9 +382,11 @@ Value DataPhase::sourceOf(const Task &task, const Tile &tile) {
   return e.at(block, e.mul(place, plan.pixelStep()));
 }
 
-/// Where the next tile of a row of tiles reads the source.
+/// Where the next tile reads the source: of the row, or the first one of the next row.
 Value DataPhase::laterOf(const Task &task, Tile tile) {
-  tile.col = e.add(tile.col, 1);
+  Value behind = e.add(tile.col, 1), isLast = e.equal(behind, e.constant(schedule.bandCols));
+  tile.row = e.select(isLast, e.add(tile.row, 1), tile.row);
+  tile.col = e.select(isLast, e.constant(0), behind);
   return sourceOf(task, tile);
 }
 

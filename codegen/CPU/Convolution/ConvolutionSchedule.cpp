@@ -321,10 +321,15 @@ FilterBlock::FilterBlock(const ConvolutionProblem &p, const FilterSchedule &s)
     rows = p.input[0] * p.input[1], pitch = p.input[2];
 }
 
-/// Pixels of one call of the micro-kernel: a panel of dy stays in L1 while the tiles pass over it,
-/// in place beside the lines of x.
+/// Whether products wait for lines of L2 and memory: nothing is copied, or pairs are multiplied,
+/// twice as fast.
+static bool waitsForLines(const FilterSchedule &s) {
+  return s.inPlace || (s.kernel->step() > 1 && !s.kernel->inGroups());
+}
+
+/// Pixels of one call of the micro-kernel: a panel of dy stays in L1 while the tiles pass over it.
 static int64_t bandPixels(const MachineModel &m, const FilterSchedule &s) {
-  const int64_t panelBytes = s.inPlace ? m.l1Bytes / 2 : m.l1Bytes;
+  const int64_t panelBytes = waitsForLines(s) ? m.l1Bytes / 2 : m.l1Bytes;
   return std::max<int64_t>(m.lanes, panelBytes / (m.elementBytes * s.vectors * m.lanes));
 }
 
@@ -476,7 +481,7 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   s.bandCols = roundUp(s.bandCols, s.kernel->group());
   if (s.bandCols >= out[2])
     s.bandRows = std::max<int64_t>(1, std::min(out[1], pixels / s.bandCols));
-  if (s.inPlace) { // nothing but equal lengths is lost with shorter ones
+  if (waitsForLines(s)) { // nothing but equal lengths is lost with shorter ones
     s.bandCols = ceilDiv(out[2], ceilDiv(out[2], s.bandCols));
     s.bandRows = ceilDiv(out[1], ceilDiv(out[1], s.bandRows));
   }
@@ -504,9 +509,8 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   }
   const int64_t grid = p.groups * ceilDiv(panels, s.panels) * ceilDiv(channels, s.channels);
   // Parts are sums of their own, which are written and read: less than the images are.
-  const int64_t bands = filterBands(p, s);
-  const int64_t mostSplits =
-      std::min(bands, p.imageBytes() / ((s.inPlace ? 4 : 2) * p.filterBytes()));
+  const int64_t bands = filterBands(p, s), partBytes = p.elementBytes * p.filterElements();
+  const int64_t mostSplits = std::min(bands, p.imageBytes() / ((s.inPlace ? 4 : 2) * partBytes));
   s.splits = std::clamp<int64_t>(m.wantedTasks() / std::max<int64_t>(1, grid), 1,
                                  std::max<int64_t>(1, mostSplits));
   // Every part has a band, and as many as the others but for the last.

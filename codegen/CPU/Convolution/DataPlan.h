@@ -84,8 +84,17 @@ struct DataPlan {
   int64_t filterTaps() const {
     return geometry.kernel[0] * geometry.kernel[1] * geometry.kernel[2];
   }
+  /// Pairs of channels that are packed together: their taps fill whole vectors, where those are
+  /// few.
+  int64_t packedPairs() const {
+    const int64_t pairs = std::max<int64_t>(1, lanes / 2), mostTaps = 256;
+    return 2 * pairs * filterTaps() <= mostTaps ? pairs : 1;
+  }
   /// Scratch to pack with: a tile, and all taps of a vector of channels.
-  int64_t packElements() const { return lanes * (lanes + geometry.numbers * filterTaps()); }
+  int64_t packElements() const {
+    const int64_t channels = geometry.numbers == 1 ? 1 : 2 * packedPairs();
+    return lanes * (lanes + channels * filterTaps());
+  }
   /// Of a task that packs: a panel of a block of source channels, of one phase.
   int64_t panelElements() const {
     const int64_t taps = geometry.maxTaps(0) * geometry.maxTaps(1) * geometry.maxTaps(2);

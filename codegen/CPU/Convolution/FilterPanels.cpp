@@ -86,27 +86,39 @@ void FilterPanels::packForward(const Piece &piece, const Panels &panels) {
 
 /// The taps of two channels follow each other in the filter, and take turns in the panel.
 void FilterPanels::packForwardPairs(const Piece &piece, const Panels &panels) {
-  const int64_t count = plan.filterTaps();
-  Value both = e.at(tileBuffer, e.lanes * e.lanes);
-  e.loop(piece.first, piece.last, 1, [&](Value channel) {
-    Value target = packedAt(panels, e.constant(0), piece.group, piece.panel, channel);
-    Value channels = e.minimum(
-        e.constant(2), e.sub(e.constant(geometry.channels), e.mul(channel, geometry.numbers)));
+  const int64_t count = plan.filterTaps(), most = plan.packedPairs();
+  Value rows = e.at(tileBuffer, e.lanes * e.lanes);
+  e.loop(piece.first, piece.last, most, [&](Value first) {
+    Value pairs = e.minimum(e.constant(most), e.sub(piece.last, first));
+    Value target = packedAt(panels, e.constant(0), piece.group, piece.panel, first);
+    Value channels =
+        e.minimum(e.mul(pairs, 2), e.sub(e.constant(geometry.channels), e.mul(first, 2)));
     Value taps = e.mul(channels, count);
     if (geometry.channels % 2 != 0)
-      e.loop(taps, e.constant(2 * count), 1,
-             [&](Value tap) { e.storeAligned(e.zeroVector(), e.at(both, e.mul(tap, e.lanes))); });
+      e.loop(taps, e.mul(pairs, 2 * count), 1,
+             [&](Value tap) { e.storeAligned(e.zeroVector(), e.at(rows, e.mul(tap, e.lanes))); });
     for (int64_t v = 0; v < schedule.vectors; ++v) {
       Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
       Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
-                        e.mul(channel, 2 * count)};
+                        e.mul(first, 2 * count)};
+      // Each row is on other pages than the one before it.
+      Value later = tapRows.address({corner[0], corner[1], e.add(corner[2], 2 * count * most)});
+      e.loop(e.lanes, [&](Value row) {
+        Value start = e.atStored(later, e.mul(row, tapRows.strides[1]));
+        e.loop(e.constant(0), e.constant(2 * count * most), e.element.storedLine(),
+               [&](Value line) { e.prefetch(e.atStored(start, line), /*forWriting=*/false); });
+      });
       PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
-                        e.sub(e.constant(geometry.targetChannels), lane), taps, e.lanes, both);
-      e.loop(count, [&](Value tap) {
-        Value even = e.loadAligned(e.at(both, e.mul(tap, e.lanes)));
-        Value odd = e.loadAligned(e.at(both, e.mul(e.add(tap, count), e.lanes)));
-        e.storeAligned(e.pairUp(even, odd),
-                       e.at(target, e.add(e.mul(tap, plan.width), v * e.lanes)));
+                        e.sub(e.constant(geometry.targetChannels), lane), taps, e.lanes, rows);
+      e.loop(e.constant(0), pairs, 1, [&](Value pair) {
+        e.loop(count, [&](Value tap) {
+          Value place = e.add(e.mul(pair, 2 * count), tap);
+          Value even = e.loadAligned(e.at(rows, e.mul(place, e.lanes)));
+          Value odd = e.loadAligned(e.at(rows, e.mul(e.add(place, count), e.lanes)));
+          Value step = e.add(e.mul(pair, count), tap);
+          e.storeAligned(e.pairUp(even, odd),
+                         e.at(target, e.add(e.mul(step, plan.width), v * e.lanes)));
+        });
       });
     }
   });
