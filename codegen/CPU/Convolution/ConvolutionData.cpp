@@ -85,6 +85,7 @@ private:
   TileRange rowsOf(const Task &task, const Tile &tile);
   TileRange colsOf(const Task &task, const Tile &tile);
   Value sourceOf(const Task &task, const Tile &tile);
+  std::pair<Value, Value> rowsOfTaps(const Task &task, const Tile &tile);
   Value laterOf(const Task &task, Tile tile);
   Value numberOf(const Tile &tile);
   Value laterPanel(const Task &task, const ChannelBlock &channels, const Tile &tile);
@@ -139,9 +140,11 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &stored
     candidate.phases.push_back(
         {uint64_t(plan.packTasks()), uint64_t(problem.elementBytes * plan.packElements())});
     candidate.phases.back().sideBytes = problem.filterBytes() + candidate.workspaceBytes;
-    std::string form = "direct " + filterOrder(problem) + " vectors " +
-                       std::to_string(schedule.vectors) + schedule.kernel->suffix() +
-                       (schedule.rowsAsChannels ? " rows" : "");
+    std::string form =
+        "direct " + filterOrder(problem) + " vectors " + std::to_string(schedule.vectors) +
+        schedule.kernel->suffix() +
+        (plan.skipsRows() ? " blocks of " + std::to_string(schedule.channelBlock) : "") +
+        (schedule.rowsAsChannels ? " rows" : "");
     candidate.preparation = {/*operand=*/1, /*phases=*/1, std::move(form), /*seconds=*/0};
   }
   candidate.phases.push_back({uint64_t(plan.computeTasks()), problem.elementBytes * scratch});
@@ -415,14 +418,34 @@ Value DataPhase::laterPanel(const Task &task, const ChannelBlock &channels, cons
   return e.at(next, e.mul(e.mul(numberOf(tile), groups), plan.panelLines() * e.element.line()));
 }
 
+/// The first row of taps that meets a row of the source in any row of a tile, and the last one.
+std::pair<Value, Value> DataPhase::rowsOfTaps(const Task &task, const Tile &tile) {
+  const TileRange rows = rowsOf(task, tile);
+  const int64_t step = plan.tapStep();
+  // Of rows of taps from the one at MinH on: how many a row of the target finds above row `end`.
+  auto above = [&](Value row, int64_t end) {
+    Value first = e.add(e.mul(row, geometry.sourceStep[1]), field(tile.phase, MinH));
+    Value distance = e.maximum(e.sub(e.constant(end), first), e.constant(0));
+    return e.minimum(e.div(e.add(distance, step - 1), step), field(tile.phase, TapsH));
+  };
+  return {above(e.add(rows.last, -1), 0), above(rows.first, geometry.source[1])};
+}
+
 void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const Tile &tile,
                          Value slot) {
-  Value taps = field(tile.phase, Taps);
-  Value offsets =
-      e.at(e.table("offsets", plan.offsetTable), field(tile.phase, OffsetStart), e.b.getI32Type());
+  Value taps = field(tile.phase, Taps), steps = e.mul(channels.count, taps);
+  Value firstStep = field(tile.phase, OffsetStart);
   Value panel = packedAt(channels.panels, tile.phase, task.group, tile.panel, channels.first);
-  SmallVector<Value> arguments{sourceOf(task, tile),        panel, offsets,
-                               e.mul(channels.count, taps), slot,  channels.continues};
+  if (plan.skipsRows()) {
+    const auto [first, last] = rowsOfTaps(task, tile);
+    Value ofRow = e.mul(channels.count, field(tile.phase, TapsW)), skipped = e.mul(first, ofRow);
+    firstStep = e.add(firstStep, skipped);
+    panel = e.at(panel, e.mul(skipped, plan.width));
+    steps = e.mul(e.sub(last, first), ofRow);
+  }
+  Value offsets = e.at(e.table("offsets", plan.offsetTable), firstStep, e.b.getI32Type());
+  SmallVector<Value> arguments{sourceOf(task, tile), panel, offsets, steps, slot,
+                               channels.continues};
   if (schedule.kernel->inGroups())
     arguments.push_back(taps);
   if (plan.sourceLines() > 0)

@@ -56,6 +56,32 @@ static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
   return std::max<int64_t>(1, takesAll ? m.l1Bytes : m.l1Bytes / 2);
 }
 
+bool codegen::skipsRows(const DataGeometry &g, const DataSchedule &s) {
+  // A last block of fewer channels would need offsets of its own.
+  if (!g.isFlat() || s.inPlace || s.packsInTask || s.kernel->inGroups() ||
+      g.sourceChannels % s.channelBlock != 0)
+    return false;
+  return llvm::any_of(g.dimensions[1], [&](const PhaseDimension &d) {
+    return d.taps.size() > 1 &&
+           (d.minOffset() < 0 || (d.count - 1) * g.sourceStep[1] + d.maxOffset() >= g.source[1]);
+  });
+}
+
+/// The share of a phase's steps that its tiles take.
+static double shareOfSteps(const DataGeometry &g, const DataSchedule &s, int64_t phase) {
+  const PhaseDimension &rows = g.dimension(phase, 1);
+  int64_t taken = 0, all = 0;
+  for (int64_t row = 0; row < rows.count; row += s.boxRows)
+    for (const ConvolutionTap &tap : rows.taps) {
+      const int64_t behind = std::min(row + s.boxRows, rows.count);
+      const int64_t first = row * g.sourceStep[1] + tap.offset,
+                    last = (behind - 1) * g.sourceStep[1] + tap.offset;
+      taken += last >= 0 && first < g.source[1];
+      ++all;
+    }
+  return all > 0 && skipsRows(g, s) ? double(taken) / double(all) : 1;
+}
+
 double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
   int64_t rows = s.boxRows * s.boxCols, width = s.vectors * m.lanes;
   const auto panels = double(ceilDiv(g.targetChannels, width));
@@ -64,7 +90,7 @@ double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const D
   const double perPart = s.inPlace ? 20 + 2 * double(rows * s.vectors) : 0;
   double cycles = 0;
   for (int64_t phase = 0; phase < g.phases(); ++phase) {
-    double steps = double(g.sourceChannels * g.taps(phase));
+    double steps = shareOfSteps(g, s, phase) * double(g.sourceChannels * g.taps(phase));
     double parts = std::ceil(steps * double(m.elementBytes * width) / double(mostPanelBytes(m, s)));
     cycles += tilesOf(g, s, phase) * panels *
               (steps * s.kernel->cycles(m, rows, s.vectors) + overhead + (parts - 1) * perPart);

@@ -102,6 +102,9 @@ llvm::SmallVector<FilterSchedule> chooseFilterSchedules(const ConvolutionProblem
                                                         const MicroKernel &kernel);
 /// Bands of pixels of all images.
 int64_t filterBands(const ConvolutionProblem &problem, const FilterSchedule &schedule);
+/// Whether tiles may leave out rows of taps that they find outside the source: of a copy, where the
+/// filter is packed before.
+bool skipsRows(const DataGeometry &geometry, const DataSchedule &schedule);
 /// Estimated cycles, without those of sourceCycles and filterCopyCycles.
 double dataCycles(const DataGeometry &geometry, const MachineModel &machine,
                   const DataSchedule &schedule);

@@ -23,6 +23,13 @@ int64_t DataPlan::rowOffset(int64_t row) const {
          pixelStep();
 }
 
+int64_t DataPlan::tapStep() const {
+  for (const PhaseDimension &d : geometry.dimensions[1])
+    if (d.taps.size() > 1)
+      return std::abs(d.taps[1].offset - d.taps[0].offset);
+  return 1;
+}
+
 void DataPlan::appendPhase(int64_t phase) {
   const PhaseDimension &d = geometry.dimension(phase, 0), &h = geometry.dimension(phase, 1),
                        &w = geometry.dimension(phase, 2);
@@ -36,33 +43,44 @@ void DataPlan::appendPhase(int64_t phase) {
   row[FirstD] = d.first, row[FirstH] = h.first;
   row[CountD] = d.count, row[CountH] = h.count, row[CountW] = w.count;
   row[MinH] = h.minOffset();
+  row[TapsH] = int64_t(d.taps.size() * h.taps.size()), row[TapsW] = int64_t(w.taps.size());
   row[Slices] = h.taps.empty() || geometry.maxTaps(2) == 0 ? 0 : int64_t(d.taps.size());
   phaseTable.append(row, row + Fields);
 
   for (const ConvolutionTap &tap : d.taps)
     sliceTable.push_back(tap.offset);
-  auto forEachTap = [&](auto visit) {
+  SmallVector<ConvolutionTap> rows = h.taps;
+  if (skipsRows())
+    llvm::sort(rows, [](auto &a, auto &b) { return a.offset < b.offset; });
+  auto forEachTap = [&](ArrayRef<ConvolutionTap> rows, auto visit) {
     for (auto [slice, td] : llvm::enumerate(d.taps))
-      for (const ConvolutionTap &th : h.taps)
+      for (const ConvolutionTap &th : rows)
         for (const ConvolutionTap &tw : w.taps)
           visit(int64_t(slice), td, th, tw);
   };
-  forEachTap([&](int64_t, auto &td, auto &th, auto &tw) {
+  forEachTap(rows, [&](int64_t, auto &td, auto &th, auto &tw) {
     filterTable.push_back((td.kernel * geometry.kernel[1] + th.kernel) * geometry.kernel[2] +
                           tw.kernel);
   });
-  for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
-    int64_t line = channel % geometry.sourceBlock * taps * sourceLines();
-    forEachTap([&](int64_t slice, auto &, auto &th, auto &tw) {
-      const int64_t number = channel / geometry.sourceBlock;
-      const int64_t place =
-          slice * block.plane() + (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
-      const int64_t pixel = number * blockStep() + place * pixelStep();
-      offsetTable.push_back(pixel + channel % geometry.sourceBlock);
-      for (int64_t i = 0; i < sourceLines(); ++i, ++line)
-        offsetTable.push_back(pixel + rowOffset(std::min(line, boxSize() - 1)));
-    });
-  }
+  auto appendSteps = [&](ArrayRef<ConvolutionTap> rows) {
+    for (int64_t channel = 0; channel < schedule.channelBlock; ++channel) {
+      int64_t line = channel % geometry.sourceBlock * taps * sourceLines();
+      forEachTap(rows, [&](int64_t slice, auto &, auto &th, auto &tw) {
+        const int64_t number = channel / geometry.sourceBlock;
+        const int64_t place =
+            slice * block.plane() + (th.offset - row[MinH]) * block.pitch + tw.offset - firstCol();
+        const int64_t pixel = number * blockStep() + place * pixelStep();
+        offsetTable.push_back(pixel + channel % geometry.sourceBlock);
+        for (int64_t i = 0; i < sourceLines(); ++i, ++line)
+          offsetTable.push_back(pixel + rowOffset(std::min(line, boxSize() - 1)));
+      });
+    }
+  };
+  if (skipsRows())
+    for (const ConvolutionTap &tap : rows)
+      appendSteps(tap);
+  else
+    appendSteps(rows);
   packedElements += geometry.groups * panels * geometry.sourceChannels * taps * width;
 }
 

@@ -23,6 +23,8 @@ struct DataPlan {
     CountH,
     CountW, // target indices
     MinH,   // smallest source distance of a tap along rows
+    TapsH,  // rows of taps, and taps of each
+    TapsW,
     Slices, // depth taps that any phase of the row phase needs
     Fields
   };
@@ -39,6 +41,12 @@ struct DataPlan {
   /// sourceLines; (d, r, s) of each tap; depth offsets.
   llvm::SmallVector<int64_t> phaseTable, offsetTable, filterTable, sliceTable;
 
+  /// Whether rows of taps are left out that a tile finds outside the source. So that those which
+  /// remain follow each other, the steps of a block of channels stand in the order (row of taps,
+  /// channel, column), rows from the top down.
+  bool skipsRows() const { return codegen::skipsRows(geometry, schedule); }
+  /// Rows of the source from one row of taps to the next.
+  int64_t tapStep() const;
   /// Whether the source block lies tile by tile.
   bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
@@ -84,16 +92,15 @@ struct DataPlan {
   int64_t filterTaps() const {
     return geometry.kernel[0] * geometry.kernel[1] * geometry.kernel[2];
   }
-  /// Pairs of channels that are packed together: their taps fill whole vectors, where those are
+  /// Places of channels that are packed together: their taps fill whole vectors, where those are
   /// few.
-  int64_t packedPairs() const {
-    const int64_t pairs = std::max<int64_t>(1, lanes / 2), mostTaps = 256;
-    return 2 * pairs * filterTaps() <= mostTaps ? pairs : 1;
+  int64_t packedTogether() const {
+    const int64_t places = std::max<int64_t>(1, lanes / geometry.numbers), mostTaps = 256;
+    return geometry.numbers * places * filterTaps() <= mostTaps ? places : 1;
   }
   /// Scratch to pack with: a tile, and all taps of a vector of channels.
   int64_t packElements() const {
-    const int64_t channels = geometry.numbers == 1 ? 1 : 2 * packedPairs();
-    return lanes * (lanes + channels * filterTaps());
+    return lanes * (lanes + geometry.numbers * packedTogether() * filterTaps());
   }
   /// Of a task that packs: a panel of a block of source channels, of one phase.
   int64_t panelElements() const {

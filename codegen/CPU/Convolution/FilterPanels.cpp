@@ -43,8 +43,8 @@ void FilterPanels::packPiece(const Piece &piece, const Panels &panels) {
     return packElements(piece, panels);
   if (!plan.isForward())
     return packBackward(piece, panels);
-  if (geometry.numbers == 2 && plan.filterTaps() > 1)
-    return packForwardPairs(piece, panels);
+  if (plan.filterTaps() > 1 && (geometry.numbers == 2 || plan.skipsRows()))
+    return packForwardTaps(piece, panels);
   packForward(piece, panels);
 }
 
@@ -59,6 +59,25 @@ Value FilterPanels::packedAt(const Panels &panels, Value phase, Value group, Val
   start = e.add(e.mul(start, geometry.sourceChannels), channel);
   return e.at(kernel.workspace(), e.add(field(phase, PackedStart),
                                         e.mul(e.mul(start, field(phase, Taps)), plan.width)));
+}
+
+Value FilterPanels::packedTapAt(const Panels &panels, Value phase, const Piece &piece,
+                                Value channel, Value row, Value col) {
+  const int64_t block = plan.skipsRows() ? schedule.channelBlock : 1;
+  Value first = e.mul(e.div(channel, block), block);
+  Value place = e.add(e.mul(row, block), e.sub(channel, first));
+  Value step = e.add(e.mul(place, field(phase, TapsW)), col);
+  return e.at(packedAt(panels, phase, piece.group, piece.panel, first), e.mul(step, plan.width));
+}
+
+void FilterPanels::forEachTap(const Panels &panels, Value phase, const Piece &piece, Value channel,
+                              llvm::function_ref<void(Value, Value)> body) {
+  e.loop(e.constant(0), field(phase, TapsH), 1, [&](Value row) {
+    e.loop(e.constant(0), field(phase, TapsW), 1, [&](Value col) {
+      body(e.add(e.mul(row, field(phase, TapsW)), col),
+           packedTapAt(panels, phase, piece, channel, row, col));
+    });
+  });
 }
 
 void FilterPanels::forEachPhase(const Panels &panels, llvm::function_ref<void(Value phase)> body) {
@@ -84,44 +103,46 @@ void FilterPanels::packForward(const Piece &piece, const Panels &panels) {
   }
 }
 
-/// The taps of two channels follow each other in the filter, and take turns in the panel.
-void FilterPanels::packForwardPairs(const Piece &piece, const Panels &panels) {
-  const int64_t count = plan.filterTaps(), most = plan.packedPairs();
+/// The same where they do not follow each other in the panel, or those of two channels take turns.
+void FilterPanels::packForwardTaps(const Piece &piece, const Panels &panels) {
+  const int64_t count = plan.filterTaps(), most = plan.packedTogether(),
+                ofPlace = geometry.numbers * count;
   Value rows = e.at(tileBuffer, e.lanes * e.lanes);
   e.loop(piece.first, piece.last, most, [&](Value first) {
-    Value pairs = e.minimum(e.constant(most), e.sub(piece.last, first));
-    Value target = packedAt(panels, e.constant(0), piece.group, piece.panel, first);
-    Value channels =
-        e.minimum(e.mul(pairs, 2), e.sub(e.constant(geometry.channels), e.mul(first, 2)));
-    Value taps = e.mul(channels, count);
-    if (geometry.channels % 2 != 0)
-      e.loop(taps, e.mul(pairs, 2 * count), 1,
+    Value places = e.minimum(e.constant(most), e.sub(piece.last, first));
+    Value left = e.sub(e.constant(geometry.channels), e.mul(first, geometry.numbers));
+    Value taps = e.mul(e.minimum(e.mul(places, geometry.numbers), left), count);
+    if (geometry.channels % geometry.numbers != 0)
+      e.loop(taps, e.mul(places, ofPlace), 1,
              [&](Value tap) { e.storeAligned(e.zeroVector(), e.at(rows, e.mul(tap, e.lanes))); });
     for (int64_t v = 0; v < schedule.vectors; ++v) {
       Value lane = e.add(e.mul(piece.panel, plan.width), v * e.lanes);
       Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
-                        e.mul(first, 2 * count)};
+                        e.mul(first, ofPlace)};
       // Each row is on other pages than the one before it.
-      Value later = tapRows.address({corner[0], corner[1], e.add(corner[2], 2 * count * most)});
+      Value later = tapRows.address({corner[0], corner[1], e.add(corner[2], ofPlace * most)});
       e.loop(e.lanes, [&](Value row) {
         Value start = e.atStored(later, e.mul(row, tapRows.strides[1]));
-        e.loop(e.constant(0), e.constant(2 * count * most), e.element.storedLine(),
+        e.loop(e.constant(0), e.constant(ofPlace * most), e.element.storedLine(),
                [&](Value line) { e.prefetch(e.atStored(start, line), /*forWriting=*/false); });
       });
       PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
                         e.sub(e.constant(geometry.targetChannels), lane), taps, e.lanes, rows);
-      e.loop(e.constant(0), pairs, 1, [&](Value pair) {
-        e.loop(count, [&](Value tap) {
-          Value place = e.add(e.mul(pair, 2 * count), tap);
-          Value even = e.loadAligned(e.at(rows, e.mul(place, e.lanes)));
-          Value odd = e.loadAligned(e.at(rows, e.mul(e.add(place, count), e.lanes)));
-          Value step = e.add(e.mul(pair, count), tap);
-          e.storeAligned(e.pairUp(even, odd),
-                         e.at(target, e.add(e.mul(step, plan.width), v * e.lanes)));
+      e.loop(e.constant(0), places, 1, [&](Value place) {
+        forEachTap(panels, e.constant(0), piece, e.add(first, place), [&](Value tap, Value target) {
+          Value from = e.at(rows, e.mul(e.add(e.mul(place, ofPlace), tap), e.lanes));
+          e.storeAligned(placeOf(from, count), e.at(target, v * e.lanes));
         });
       });
     }
   });
+}
+
+/// A vector of places whose numbers stand at `from`, each `apart` vectors from the one before.
+Value FilterPanels::placeOf(Value from, int64_t apart) {
+  Value first = e.loadAligned(from);
+  return geometry.numbers == 1 ? first
+                               : e.pairUp(first, e.loadAligned(e.at(from, apart * e.lanes)));
 }
 
 /// Backward the taps of a channel are spread over the phases.
@@ -146,14 +167,10 @@ void FilterPanels::packBackward(const Piece &piece, const Panels &panels) {
                           e.at(all, number * plan.filterTaps() * e.lanes));
       }
       forEachPhase(panels, [&](Value phase) {
-        Value target =
-            e.at(packedAt(panels, phase, piece.group, piece.panel, channel), v * e.lanes);
-        e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
+        forEachTap(panels, phase, piece, channel, [&](Value tap, Value target) {
           Value place = e.entry(table, e.add(field(phase, FilterStart), tap));
-          Value from = e.at(all, e.mul(place, e.lanes)), packed = e.loadAligned(from);
-          if (geometry.numbers == 2)
-            packed = e.pairUp(packed, e.loadAligned(e.at(from, plan.filterTaps() * e.lanes)));
-          e.storeAligned(packed, e.at(target, e.mul(tap, plan.width)));
+          Value from = e.at(all, e.mul(place, e.lanes));
+          e.storeAligned(placeOf(from, plan.filterTaps()), e.at(target, v * e.lanes));
         });
       });
     }
@@ -163,10 +180,8 @@ void FilterPanels::packBackward(const Piece &piece, const Panels &panels) {
 void FilterPanels::packElements(const Piece &piece, const Panels &panels) {
   forEachPhase(panels, [&](Value phase) {
     e.loop(piece.first, piece.last, 1, [&](Value channel) {
-      Value target = packedAt(panels, phase, piece.group, piece.panel, channel);
-      e.loop(e.constant(0), field(phase, Taps), 1, [&](Value tap) {
-        packTap(phase, piece, channel, tap, e.at(target, e.mul(tap, plan.width)));
-      });
+      forEachTap(panels, phase, piece, channel,
+                 [&](Value tap, Value place) { packTap(phase, piece, channel, tap, place); });
     });
   });
 }

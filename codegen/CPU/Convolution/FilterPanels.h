@@ -40,9 +40,12 @@ protected:
   void readFilter();
   /// All phases, or those of a task.
   void packPiece(const Piece &piece, const Panels &panels);
-  /// Where the taps of a phase of a channel lie.
+  /// Where the taps of a phase of a channel lie, or of a block of channels if it is its first one.
   mlir::Value packedAt(const Panels &panels, mlir::Value phase, mlir::Value group,
                        mlir::Value panel, mlir::Value channel);
+  /// Where a tap of a channel lies, of a row of the phase's.
+  mlir::Value packedTapAt(const Panels &panels, mlir::Value phase, const Piece &piece,
+                          mlir::Value channel, mlir::Value row, mlir::Value col);
   /// Whether it can be asked for before it is packed.
   bool canPrefetch() const { return bool(tapRows.address); }
   /// Asks for the lines of a panel of a block of source channels: part `number` of `parts`.
@@ -54,8 +57,12 @@ protected:
 
 private:
   void forEachPhase(const Panels &panels, llvm::function_ref<void(mlir::Value phase)> body);
+  /// Calls `body` with the number of each tap of a phase of a channel, and with its place.
+  void forEachTap(const Panels &panels, mlir::Value phase, const Piece &piece, mlir::Value channel,
+                  llvm::function_ref<void(mlir::Value tap, mlir::Value place)> body);
   void packForward(const Piece &piece, const Panels &panels);
-  void packForwardPairs(const Piece &piece, const Panels &panels);
+  void packForwardTaps(const Piece &piece, const Panels &panels);
+  mlir::Value placeOf(mlir::Value from, int64_t apart);
   void packBackward(const Piece &piece, const Panels &panels);
   void packElements(const Piece &piece, const Panels &panels);
   void packTap(mlir::Value phase, const Piece &piece, mlir::Value channel, mlir::Value tap,

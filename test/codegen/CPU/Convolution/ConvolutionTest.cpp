@@ -25,6 +25,27 @@ TEST(Convolution, SmallImages) {
   check({{2, 6, 5, 3}, {18, 6, 5, 3}, {2, 18, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
 }
 
+/// Rows of taps in the padding are left out: with strides and dilations, of tiles of one row and of
+/// several, of target rows that meet no row of the source at all, in blocks of channels.
+TEST(Convolution, RowsOutside) {
+  const ConvolutionShapes all[] = {
+      {{2, 16, 3, 7}, {32, 16, 3, 3}, {2, 32, 3, 7}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 32, 7, 7}, {32, 32, 3, 3}, {2, 32, 4, 4}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 16, 3, 9}, {16, 16, 3, 2}, {1, 16, 9, 10}, {1, 1}, {4, 4, 1, 1}, {1, 1}},
+      {{1, 16, 4, 9}, {16, 16, 3, 3}, {1, 16, 4, 5}, {2, 2}, {4, 4, 2, 2}, {2, 2}},
+      {{2, 16, 2, 5}, {16, 16, 5, 1}, {2, 16, 1, 5}, {3, 1}, {2, 1, 0, 0}, {1, 1}},
+      {{1, 1040, 3, 3}, {32, 1040, 3, 3}, {1, 32, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}}};
+  for (const ConvolutionShapes &shapes : all)
+    for (int direction : {0, 1}) {
+      const KernelSource source = convolutionKernels(shapes)[direction];
+      const KernelSource blocked = withBlocks(source, shapes, Blocked::Both);
+      checkKernel(source, rounding, "cpu-convolution");
+      checkKernel(blocked, rounding, "cpu-convolution");
+      checkKernel(inElement(source, "bf16"), otherElements[1].rounding, "cpu-convolution");
+      checkKernel(inElement(blocked, "bf16"), otherElements[1].rounding, "cpu-convolution");
+    }
+}
+
 /// Matrix products in disguise: plain, grouped, and as 1x1 that is none because of stride or
 /// padding.
 TEST(Convolution, Pointwise) {
