@@ -396,8 +396,8 @@ void Benchmark::print(const Case &c, const Measurement &m) {
 int main(int argc, char **argv) {
   // oneDNN's OpenMP reads this once, before main, and so does malloc: all sides ask for huge pages,
   // as dlc's runtime does.
-  if (!getenv("OMP_NUM_THREADS")) {
-    setenv("OMP_NUM_THREADS", "1", 1);
+  if (!getenv("OMP_NUM_THREADS") || !getenv("GLIBC_TUNABLES")) {
+    setenv("OMP_NUM_THREADS", "1", 0);
     setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0);
     execv("/proc/self/exe", argv);
   }

@@ -45,6 +45,8 @@ public:
   memory importFilter(const memory::desc &wanted, const memory::desc &stored,
                       const memory::desc &plain, float *data) {
     memory rowMajor = import(stored, plain, data);
+    if (wanted == stored)
+      return rowMajor;
     memory to(wanted, cpu());
     before.emplace(rowMajor, to);
     before->run(queue);
@@ -54,6 +56,9 @@ public:
   /// The same of a filter's gradient, on its way out; returns where the primitive writes it.
   memory exportFilter(const memory::desc &written, const memory::desc &stored) {
     memory from(written, cpu());
+    output = from;
+    if (written == stored)
+      return from;
     output = memory(stored, cpu());
     after.emplace(from, output);
     return from;

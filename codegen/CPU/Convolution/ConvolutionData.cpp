@@ -1,8 +1,9 @@
 //===- ConvolutionData.cpp - forward and backward data ----------------------------------------===//
 //
 // Two phases:
-//   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes] in
-//      the workspace, unless tasks of the other pack the panels that they need into their scratch;
+//   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes], or
+//      by rows of taps within each block of channels (DataPlan::skipsRows), in the workspace,
+//      unless tasks of the other pack the panels that they need into their scratch;
 //   1  for each (image, group, band of pixels of a row phase, chunk of panels): copies the source
 //      block with its zero border, or of a sampling geometry tile by tile, runs the micro-kernel
 //      over strips of tiles of each column phase, transposes each finished strip to channel-major
@@ -81,6 +82,7 @@ private:
   Value copiedTile(Value row, Value col);
   // Tiles.
   Value rowsOfTiles(const Task &task);
+  Value colsOfTiles(const Task &task, const Tile &tile);
   TileRange tileRange(Value first, Value count, int64_t box);
   TileRange rowsOf(const Task &task, const Tile &tile);
   TileRange colsOf(const Task &task, const Tile &tile);
@@ -351,6 +353,10 @@ Value DataPhase::rowsOfTiles(const Task &task) {
   return tilesLeft(e, field(task.phase, CountH), task.row, schedule.boxRows, schedule.bandRows);
 }
 
+Value DataPhase::colsOfTiles(const Task &task, const Tile &tile) {
+  return tilesLeft(e, field(tile.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
+}
+
 /// The rows or columns of a tile from `first` on, where there are `count`.
 DataPhase::TileRange DataPhase::tileRange(Value first, Value count, int64_t box) {
   TileRange range{first, first, e.minimum(e.add(first, box), count)};
@@ -387,7 +393,7 @@ Value DataPhase::sourceOf(const Task &task, const Tile &tile) {
 
 /// Where the next tile reads the source: of the row, or the first one of the next row.
 Value DataPhase::laterOf(const Task &task, Tile tile) {
-  Value behind = e.add(tile.col, 1), isLast = e.equal(behind, e.constant(schedule.bandCols));
+  Value behind = e.add(tile.col, 1), isLast = e.equal(behind, colsOfTiles(task, tile));
   tile.row = e.select(isLast, e.add(tile.row, 1), tile.row);
   tile.col = e.select(isLast, e.constant(0), behind);
   return sourceOf(task, tile);
@@ -418,10 +424,10 @@ Value DataPhase::laterPanel(const Task &task, const ChannelBlock &channels, cons
   return e.at(next, e.mul(e.mul(numberOf(tile), groups), plan.panelLines() * e.element.line()));
 }
 
-/// The first row of taps that meets a row of the source in any row of a tile, and the last one.
+/// The first row of taps that meets a row of the source in any row of a tile, and the end of those.
 std::pair<Value, Value> DataPhase::rowsOfTaps(const Task &task, const Tile &tile) {
   const TileRange rows = rowsOf(task, tile);
-  const int64_t step = plan.tapStep();
+  const int64_t step = geometry.tapStep(1);
   // Of rows of taps from the one at MinH on: how many a row of the target finds above row `end`.
   auto above = [&](Value row, int64_t end) {
     Value first = e.add(e.mul(row, geometry.sourceStep[1]), field(tile.phase, MinH));
@@ -460,9 +466,7 @@ void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const T
 void DataPhase::runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc) {
   const bool writesAtOnce = plan.writesTiles() && plan.blocks() == 1;
   Value taps = hasTaps(tile.phase);
-  Value cols =
-      tilesLeft(e, field(tile.phase, CountW), task.col, schedule.boxCols, schedule.bandCols);
-  e.loop(e.constant(0), cols, 1, [&](Value col) {
+  e.loop(e.constant(0), colsOfTiles(task, tile), 1, [&](Value col) {
     tile.col = col;
     Value slot = writesAtOnce ? acc : e.at(acc, e.mul(col, plan.slotElements()));
     if (schedule.packsInTask && canPrefetch())

@@ -140,6 +140,13 @@ int64_t DataGeometry::maxSpan(unsigned axis) const {
   return result;
 }
 
+int64_t DataGeometry::tapStep(unsigned axis) const {
+  for (const PhaseDimension &d : dimensions[axis])
+    if (d.taps.size() > 1)
+      return std::abs(d.taps[1].offset - d.taps[0].offset);
+  return 1;
+}
+
 std::pair<int64_t, int64_t> DataGeometry::offsetRange(unsigned axis) const {
   std::optional<std::pair<int64_t, int64_t>> range;
   for (const PhaseDimension &d : dimensions[axis])

@@ -121,6 +121,8 @@ struct DataGeometry {
   int64_t maxSpan(unsigned axis) const;
   /// The first and the last distance of a tap of any phase.
   std::pair<int64_t, int64_t> offsetRange(unsigned axis) const;
+  /// From one tap to the next along an axis, of whatever phase has several.
+  int64_t tapStep(unsigned axis) const;
   /// True if a target element meets one source element of each channel at most, at the same
   /// distance in all phases, and none outside the source.
   bool isSampling() const;

@@ -70,16 +70,16 @@ bool codegen::skipsRows(const DataGeometry &g, const DataSchedule &s) {
 /// The share of a phase's steps that its tiles take.
 static double shareOfSteps(const DataGeometry &g, const DataSchedule &s, int64_t phase) {
   const PhaseDimension &rows = g.dimension(phase, 1);
-  int64_t taken = 0, all = 0;
-  for (int64_t row = 0; row < rows.count; row += s.boxRows)
-    for (const ConvolutionTap &tap : rows.taps) {
-      const int64_t behind = std::min(row + s.boxRows, rows.count);
-      const int64_t first = row * g.sourceStep[1] + tap.offset,
-                    last = (behind - 1) * g.sourceStep[1] + tap.offset;
-      taken += last >= 0 && first < g.source[1];
-      ++all;
-    }
-  return all > 0 && skipsRows(g, s) ? double(taken) / double(all) : 1;
+  if (!skipsRows(g, s) || rows.taps.empty())
+    return 1;
+  int64_t taken = 0;
+  for (int64_t row = 0; row < rows.count; row += s.boxRows) {
+    const int64_t last = std::min(row + s.boxRows, rows.count) - 1;
+    for (const ConvolutionTap &tap : rows.taps)
+      taken += last * g.sourceStep[1] + tap.offset >= 0 &&
+               row * g.sourceStep[1] + tap.offset < g.source[1];
+  }
+  return double(taken) / double(ceilDiv(rows.count, s.boxRows) * int64_t(rows.taps.size()));
 }
 
 double codegen::dataCycles(const DataGeometry &g, const MachineModel &m, const DataSchedule &s) {
@@ -214,6 +214,7 @@ public:
 
   DataSchedule complete() {
     fitCaches();
+    takeDivisor();
     divide();
     return s;
   }
@@ -229,6 +230,7 @@ private:
   bool takesBandsFirst() const;
   void halveChannels() { s.channelBlock = roundUp(ceilDiv(s.channelBlock, 2), g.sourceBlock); }
   void fitCaches();
+  void takeDivisor();
   bool divideTask();
   void divide();
 
@@ -265,6 +267,17 @@ void DataBlocking::fitCaches() {
     s.bandCols = onePartMore(tileCols, s.bandCols);
   while (blockBytes() > most && s.channelBlock > g.sourceBlock)
     halveChannels();
+}
+
+/// A somewhat smaller block that divides the channels, where rows of taps can be left out then.
+void DataBlocking::takeDivisor() {
+  DataSchedule smaller = s;
+  const int64_t least = ceilDiv(3 * s.channelBlock, 4);
+  for (; smaller.channelBlock >= least; smaller.channelBlock -= g.sourceBlock)
+    if (skipsRows(g, smaller)) {
+      s.channelBlock = smaller.channelBlock;
+      return;
+    }
 }
 
 int64_t DataBlocking::tasks() const {

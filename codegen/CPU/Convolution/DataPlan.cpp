@@ -23,13 +23,6 @@ int64_t DataPlan::rowOffset(int64_t row) const {
          pixelStep();
 }
 
-int64_t DataPlan::tapStep() const {
-  for (const PhaseDimension &d : geometry.dimensions[1])
-    if (d.taps.size() > 1)
-      return std::abs(d.taps[1].offset - d.taps[0].offset);
-  return 1;
-}
-
 void DataPlan::appendPhase(int64_t phase) {
   const PhaseDimension &d = geometry.dimension(phase, 0), &h = geometry.dimension(phase, 1),
                        &w = geometry.dimension(phase, 2);

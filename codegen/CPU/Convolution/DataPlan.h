@@ -37,16 +37,14 @@ struct DataPlan {
   DataSchedule schedule;
   DataBlock block;
   int64_t lanes, width, panels, packedElements = 0;
-  /// A phase a row; offsets of (channel, tap) in the source block, behind each those of
-  /// sourceLines; (d, r, s) of each tap; depth offsets.
+  /// A phase a row; offsets of the steps of a block of channels in the source block, in the panels'
+  /// order, behind each those of sourceLines; (d, r, s) of each tap; depth offsets.
   llvm::SmallVector<int64_t> phaseTable, offsetTable, filterTable, sliceTable;
 
   /// Whether rows of taps are left out that a tile finds outside the source. So that those which
   /// remain follow each other, the steps of a block of channels stand in the order (row of taps,
   /// channel, column), rows from the top down.
   bool skipsRows() const { return codegen::skipsRows(geometry, schedule); }
-  /// Rows of the source from one row of taps to the next.
-  int64_t tapStep() const;
   /// Whether the source block lies tile by tile.
   bool copiesTiles() const { return geometry.isSampling() && geometry.sourceBlock == 1; }
   bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
@@ -98,7 +96,7 @@ struct DataPlan {
     const int64_t places = std::max<int64_t>(1, lanes / geometry.numbers), mostTaps = 256;
     return geometry.numbers * places * filterTaps() <= mostTaps ? places : 1;
   }
-  /// Scratch to pack with: a tile, and all taps of a vector of channels.
+  /// Scratch to pack with: a tile, and all taps of those, for a vector of channels.
   int64_t packElements() const {
     return lanes * (lanes + geometry.numbers * packedTogether() * filterTaps());
   }

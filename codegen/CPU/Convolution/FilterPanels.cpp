@@ -120,12 +120,13 @@ void FilterPanels::packForwardTaps(const Piece &piece, const Panels &panels) {
       Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
                         e.mul(first, ofPlace)};
       // Each row is on other pages than the one before it.
-      Value later = tapRows.address({corner[0], corner[1], e.add(corner[2], ofPlace * most)});
-      e.loop(e.lanes, [&](Value row) {
-        Value start = e.atStored(later, e.mul(row, tapRows.strides[1]));
-        e.loop(e.constant(0), e.constant(ofPlace * most), e.element.storedLine(),
-               [&](Value line) { e.prefetch(e.atStored(start, line), /*forWriting=*/false); });
-      });
+      Value next = tapRows.address({corner[0], corner[1], e.add(corner[2], ofPlace * most)});
+      if (most > 1 && !schedule.packsInTask)
+        e.loop(e.lanes, [&](Value row) {
+          Value start = e.atStored(next, e.mul(row, tapRows.strides[1]));
+          e.loop(e.constant(0), e.constant(ofPlace * most), e.element.storedLine(),
+                 [&](Value line) { e.prefetch(e.atStored(start, line), /*forWriting=*/false); });
+        });
       PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
                         e.sub(e.constant(geometry.targetChannels), lane), taps, e.lanes, rows);
       e.loop(e.constant(0), places, 1, [&](Value place) {

@@ -1,6 +1,7 @@
 //===- FilterPanels.h - the filter of a direct convolution as panels ----------------*- C++ -*-===//
 //
-// Panels are [phase][group][panel][source channel][tap][vectors * lanes]. A phase of the kernel
+// Panels are [phase][group][panel][source channel][tap][vectors * lanes], or where rows of taps are
+// left out [phase][group][panel][block][row of taps][channel][column][...]. A phase of the kernel
 // packs all of them into the workspace, or tasks pack those that they multiply into their scratch.
 //
 //===------------------------------------------------------------------------------------------===//

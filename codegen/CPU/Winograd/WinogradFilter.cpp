@@ -201,7 +201,7 @@ void FilterPhase::shareImages() {
   SmallVector<Value> place = e.delinearize(kernel.task, {sizes.blocks, sizes.sourceVectors});
   shareBlock(place[0]);
   Task task = wholeTask();
-  task.vectorEnd = e.add(place[1], 1);
+  task.vectorEnd = {}; // behind it other tasks'
   transformImage(task, place[1], place[0]);
   if (streamsTiles())
     e.endStreams();
@@ -213,7 +213,7 @@ void FilterPhase::shareGradients() {
       e.delinearize(kernel.task, {sizes.blocks, sizes.targetPanels, sizes.channelVectorsOfPanel()});
   shareBlock(place[0]);
   Task task = wholeTask();
-  task.panelEnd = e.add(place[1], 1);
+  task.panelEnd = {};
   transformGradient(task, place[1], place[2], place[0]);
   if (streamsTiles())
     e.endStreams();
@@ -276,7 +276,8 @@ void FilterPhase::transformGradient(const Task &task, Value panel, Value inPanel
                       {1, 1, 1},
                       TileTransform::Side::Target,
                       streamsTiles()};
-  tiles.endVector = e.mul(task.panelEnd, sizes.channelVectorsOfPanel());
+  if (task.panelEnd)
+    tiles.endVector = e.mul(task.panelEnd, sizes.channelVectorsOfPanel());
   Value row = e.mul(e.sub(panel, task.panel), sizes.blockTiles);
   Value vector = e.add(e.mul(panel, sizes.channelVectorsOfPanel()), inPanel);
   Value base = e.at(gradients, e.mul(inPanel, sizes.parts * e.lanes));

@@ -39,7 +39,7 @@ std::string codegen::phaseOrder(const ConvolutionProblem &p) {
   if (!hasStrides(p))
     return "";
   return " stride " + std::to_string(p.stride[1]) + "x" + std::to_string(p.stride[2]) +
-         (p.xBlock > 1 ? " blocks" : "");
+         (p.xBlock > 1 ? " blocks of " + std::to_string(p.xBlock) : "");
 }
 
 ConvolutionProblem codegen::withoutStrides(const ConvolutionProblem &p) {
@@ -316,8 +316,9 @@ static double secondsOf(const ConvolutionProblem &p, bool hasPhases, const CpuTa
   } else if (filter && filterTileBytes > double(machine.lastCacheBytes())) {
     seconds += filterTileBytes * z.blocks * chunks * sourceChunks / machine.streamBytesPerSecond;
   }
-  // Lines of an image that are a stride apart do not arrive ahead of each chunk that reads them.
-  if (filter && hasPhases)
+  // Lines of pixels in blocks that are a stride apart do not arrive ahead of each chunk that reads
+  // them.
+  if (filter && hasPhases && p.xBlock > 1)
     seconds += (chunks - 1) * double(p.storedBytes * p.inChannels) *
                double(p.batch * p.input[1] * p.input[2]) / machine.streamBytesPerSecond;
   // The transformed filter, or the sums of its gradient, pass through each block: from memory, the

@@ -301,10 +301,12 @@ void WinogradPhase::copy(const WinogradTiles &tiles, const WinogradSegment &segm
             e.add(e.mul(segment.row, rowStride), e.add(phase.row, tiles.firstRow)),
             e.add(e.mul(segment.col, colStride), e.add(phase.col, tiles.firstCol))};
   };
+  SmallVector<Value> later;
+  if (tiles.endVector)
+    later = cornerOf(e.minimum(e.add(channelVector, 1), e.add(tiles.endVector, -1)));
   copyBlocks(e, tiles.image, cornerOf(channelVector), e.lanes, tiles.block,
              {1, tiles.imageRows, tiles.imageCols}, tiles.rows, tiles.pitch, buffer, colStride,
-             rowStride, /*numbers=*/1,
-             cornerOf(e.minimum(e.add(channelVector, 1), e.add(tiles.endVector, -1))));
+             rowStride, /*numbers=*/1, later);
 }
 
 void WinogradPhase::transformTiles(const WinogradTiles &tiles, const WinogradSegment &segment,

@@ -34,7 +34,7 @@ struct WinogradTiles {
   ConvolutionProblem::Spatial stride; ///< from one pixel of a phase to the next
   TileTransform::Side side;
   bool streams = false, clears = false; ///< see TilePlaces
-  mlir::Value endVector;                ///< of the vectors of channels that are transformed
+  mlir::Value endVector;                ///< of the task's vectors of channels; none: it has one
 };
 
 /// One phase of a Winograd kernel.
