@@ -49,8 +49,6 @@ public:
       return rowMajor;
     memory to(wanted, cpu());
     before.emplace(rowMajor, to);
-    before->run(queue);
-    queue.wait();
     return to;
   }
   /// The same of a filter's gradient, on its way out; returns where the primitive writes it.

@@ -33,7 +33,7 @@ class Rival {
 public:
   virtual ~Rival() = default;
   /// Runs the primitive once on the operands given at construction. `prepared`: a filter is in the
-  /// primitive's layout already.
+  /// primitive's layout already, by a run before.
   virtual void run(bool prepared) = 0;
   /// Copies the result in plain row-major order.
   virtual void result(float *target) = 0;

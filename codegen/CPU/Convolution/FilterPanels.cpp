@@ -120,13 +120,12 @@ void FilterPanels::packForwardTaps(const Piece &piece, const Panels &panels) {
       Value corner[] = {e.constant(0), e.add(e.mul(piece.group, geometry.targetChannels), lane),
                         e.mul(first, ofPlace)};
       // Each row is on other pages than the one before it.
-      Value next = tapRows.address({corner[0], corner[1], e.add(corner[2], ofPlace * most)});
-      if (most > 1 && !schedule.packsInTask)
+      if (most > 1 && !schedule.packsInTask) {
+        Value next = tapRows.address({corner[0], corner[1], e.add(corner[2], ofPlace * most)});
         e.loop(e.lanes, [&](Value row) {
-          Value start = e.atStored(next, e.mul(row, tapRows.strides[1]));
-          e.loop(e.constant(0), e.constant(ofPlace * most), e.element.storedLine(),
-                 [&](Value line) { e.prefetch(e.atStored(start, line), /*forWriting=*/false); });
+          prefetchRun(e.atStored(next, e.mul(row, tapRows.strides[1])), ofPlace * most);
         });
+      }
       PackedPhase::pack(tapRows, {}, corner, /*along=*/1, /*lanesContiguous=*/false,
                         e.sub(e.constant(geometry.targetChannels), lane), taps, e.lanes, rows);
       e.loop(e.constant(0), places, 1, [&](Value place) {
@@ -158,9 +157,8 @@ void FilterPanels::packBackward(const Piece &piece, const Panels &panels) {
         Value row = e.add(e.mul(summed, geometry.numbers), number);
         // A row is on other pages than the one before it.
         const int64_t ahead = 4;
-        Value later = tapRows.address({e.add(row, ahead), lane, e.constant(0)});
-        e.loop(e.constant(0), e.constant(e.lanes * plan.filterTaps()), e.element.storedLine(),
-               [&](Value line) { e.prefetch(e.atStored(later, line), /*forWriting=*/false); });
+        prefetchRun(tapRows.address({e.add(row, ahead), lane, e.constant(0)}),
+                    e.lanes * plan.filterTaps());
         PackedPhase::pack(tapRows, {}, {row, lane, e.constant(0)}, /*along=*/1,
                           /*lanesContiguous=*/false,
                           e.sub(e.constant(geometry.targetChannels), lane),
@@ -176,6 +174,11 @@ void FilterPanels::packBackward(const Piece &piece, const Panels &panels) {
       });
     }
   });
+}
+
+void FilterPanels::prefetchRun(Value start, int64_t elements, unsigned locality) {
+  e.loop(e.constant(0), e.constant(elements), e.element.storedLine(),
+         [&](Value line) { e.prefetch(e.atStored(start, line), /*forWriting=*/false, locality); });
 }
 
 void FilterPanels::packElements(const Piece &piece, const Panels &panels) {
@@ -235,9 +238,6 @@ void FilterPanels::prefetch(const Piece &piece, Value number, int64_t parts) {
                             geometry.numbers),
                       row),
                 lane, e.constant(0)};
-    Value start = tapRows.address(corner);
-    e.loop(e.constant(0), e.constant(elements), e.element.storedLine(), [&](Value line) {
-      e.prefetch(e.atStored(start, line), /*forWriting=*/false, /*locality=*/2);
-    });
+    prefetchRun(tapRows.address(corner), elements, /*locality=*/2);
   });
 }

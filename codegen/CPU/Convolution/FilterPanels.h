@@ -61,6 +61,8 @@ private:
   /// Calls `body` with the number of each tap of a phase of a channel, and with its place.
   void forEachTap(const Panels &panels, mlir::Value phase, const Piece &piece, mlir::Value channel,
                   llvm::function_ref<void(mlir::Value tap, mlir::Value place)> body);
+  /// Asks for the lines of stored elements that follow each other.
+  void prefetchRun(mlir::Value start, int64_t elements, unsigned locality = 3);
   void packForward(const Piece &piece, const Panels &panels);
   void packForwardTaps(const Piece &piece, const Panels &panels);
   mlir::Value placeOf(mlir::Value from, int64_t apart);
