@@ -400,8 +400,9 @@ void CompiledTestKernel::choose(const KernelSource &source,
     if ((!generator.empty() && candidate.generator->name() != generator) ||
         (tiles && !StringRef(candidate.candidate.schedule).ends_with(" amx")))
       continue;
-    if (offered++ == number)
+    if (offers.size() == number)
       selected = selector.select(offer, candidate);
+    offers.push_back(candidate.candidate);
   }
   if (selected.generator)
     return;
@@ -430,6 +431,14 @@ SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef 
   CompiledTestKernel kernel;
   kernel.choose(source, targetOf(target, generator), generator, 0);
   return kernel.selected;
+}
+
+std::vector<Candidate> CompiledTestKernel::offered(const KernelSource &source, StringRef target,
+                                                   StringRef generator) {
+  CompiledTestKernel kernel;
+  kernel.tiles = target == "amx";
+  kernel.choose(source, targetOf(target, generator), generator, 0);
+  return kernel.offers;
 }
 
 std::string CompiledTestKernel::loadNative(const codegen::Target &target,
@@ -587,24 +596,30 @@ static SmallVector<StringRef> cpuTargets() {
   return {"native", "avx2"};
 }
 
-/// Of each target all candidates of the generator, or the first of all.
+/// Of each target all candidates of the generator with these words, or the first of all.
 static void checkTargets(const KernelSource &source, ArrayRef<StringRef> targets, double tolerance,
-                         StringRef generator) {
+                         StringRef generator, StringRef words) {
   std::optional<Example> example;
+  unsigned checked = 0;
   for (StringRef target : targets) {
     SCOPED_TRACE(target.str() + "\n" + source.moduleText());
-    unsigned count = checkCandidate(source, target, tolerance, generator, 0, example);
-    for (unsigned number = 1; !generator.empty() && number < count; ++number)
-      checkCandidate(source, target, tolerance, generator, number, example);
+    const std::vector<Candidate> offered = CompiledTestKernel::offered(source, target, generator);
+    for (unsigned number = 0; number < (generator.empty() ? 1 : offered.size()); ++number)
+      if (StringRef(offered[number].schedule).contains(words)) {
+        checkCandidate(source, target, tolerance, generator, number, example);
+        ++checked;
+      }
   }
+  EXPECT_GT(checked, 0u) << "'" << words.str() << "' for\n" << source.moduleText();
 }
 
-void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  checkTargets(source, cpuTargets(), tolerance, generator);
+void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator,
+                       StringRef words) {
+  checkTargets(source, cpuTargets(), tolerance, generator, words);
 }
 
 void test::checkAmxKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  checkTargets(source, StringRef("amx"), tolerance, generator);
+  checkTargets(source, StringRef("amx"), tolerance, generator, "");
 }
 
 unsigned test::checkCudaKernel(const KernelSource &source, double tolerance, StringRef generator,

@@ -52,11 +52,14 @@ public:
   /// halves vectors of 64 bytes.
   static codegen::SelectedKernel select(const KernelSource &source, llvm::StringRef target,
                                         llvm::StringRef generator);
+  /// The candidates that the constructor takes by their numbers.
+  static std::vector<codegen::Candidate> offered(const KernelSource &source, llvm::StringRef target,
+                                                 llvm::StringRef generator);
 
   explicit operator bool() const { return loaded; }
   const codegen::SelectedKernel &selection() const { return selected; }
   /// How many candidates there were to choose from.
-  unsigned candidates() const { return offered; }
+  unsigned candidates() const { return offers.size(); }
   const codegen::KernelSpec &spec() const { return *analysed; }
 
   /// A result that lies in the memory of an operand, by their numbers.
@@ -89,7 +92,7 @@ private:
   std::unique_ptr<codegen::KernelSpec> analysed;
   codegen::SelectedKernel selected = {};
   std::unique_ptr<State> state;
-  unsigned offered = 0;
+  std::vector<codegen::Candidate> offers;
   bool loaded = false, tiles = false; ///< whether only what uses AMX counts
 };
 
@@ -97,9 +100,10 @@ private:
 double relativeError(const Tensor &a, const Tensor &b);
 
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
-/// of the oracle's, for every candidate of the generator. Also for AVX2. The generator's name is
-/// checked if given.
-void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "");
+/// of the oracle's, for every candidate of the generator whose schedule has `words`, of which there
+/// must be one. Also for AVX2. The generator's name is checked if given.
+void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "",
+                 llvm::StringRef words = "");
 /// The same of the candidates that use AMX's tiles, on whatever machine.
 void checkAmxKernel(const KernelSource &source, double tolerance, llvm::StringRef generator);
 /// The same for CUDA's text, run by the SIMT device: for candidate `number`, of as many as it

@@ -128,12 +128,9 @@ TEST(Patches, ImplicitAndExplicit) {
                                     {1, 1},         {1, 1, 1, 1},  {1, 1}};
   bool packs[2] = {};
   const KernelSource source = convolutionKernels(shapes)[0];
-  for (unsigned number = 0, count = 1; number < count; ++number) {
-    CompiledTestKernel kernel(source, "avx2", "cpu-patches", number);
-    ASSERT_TRUE(bool(kernel));
-    count = kernel.candidates();
-    packs[llvm::StringRef(kernel.selection().candidate.schedule).ends_with("packed b")] = true;
-  }
+  for (const codegen::Candidate &candidate :
+       CompiledTestKernel::offered(source, "avx2", "cpu-patches"))
+    packs[llvm::StringRef(candidate.schedule).ends_with("packed b")] = true;
   EXPECT_TRUE(packs[0] && packs[1]);
 }
 

@@ -78,12 +78,10 @@ static bool hasPairs() {
 /// The candidates of a product of bf16 that multiply pairs.
 static std::vector<unsigned> pairCandidates(const KernelSource &source) {
   std::vector<unsigned> numbers;
-  CompiledTestKernel first(source, "native", "cpu-gemm");
-  for (unsigned i = 0; i < first.candidates(); ++i) {
-    CompiledTestKernel kernel(source, "native", "cpu-gemm", i);
-    if (llvm::StringRef(kernel.selection().candidate.schedule).ends_with(" bf16"))
+  for (auto [i, candidate] :
+       llvm::enumerate(CompiledTestKernel::offered(source, "native", "cpu-gemm")))
+    if (llvm::StringRef(candidate.schedule).ends_with(" bf16"))
       numbers.push_back(i);
-  }
   return numbers;
 }
 
