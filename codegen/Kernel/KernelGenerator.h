@@ -77,7 +77,8 @@ struct Candidate {
   double cost = 0; ///< estimated seconds on one core
   std::optional<Preparation> preparation = std::nullopt;
   /// Of a convolution on the CPU whose result has blocks of channels: into how many pieces its
-  /// tasks divide the pixels of a channel. Of a product with totals behind it: its tasks.
+  /// tasks divide the pixels of a channel, some of which may be empty. Of a product with totals
+  /// behind it: its tasks.
   int64_t bandPieces = 0;
   /// Of a convolution on the CPU; on CUDA where it is one that Target::hasAlgorithm knows.
   std::optional<ConvolutionAlgorithm> algorithm = std::nullopt;

@@ -113,6 +113,19 @@ void PackEmitter::forLanes(Value count, llvm::function_ref<void(Value)> body) {
   when(some, [&] { body(lanesBelow(count)); });
 }
 
+void PackEmitter::forLanes(Value first, Value end, llvm::function_ref<void(Value)> body) {
+  Value mask = intersect(lanesFrom(first), lanesBelow(end));
+  if (!mask)
+    return body({});
+  Value count = sub(minimum(end, constant(lanes)), maximum(first, constant(0)));
+  Value some = less(constant(0), count);
+  if (!target.masksLanes) {
+    when(equal(count, constant(lanes)), [&] { body({}); });
+    some = both(some, less(count, constant(lanes)));
+  }
+  when(some, [&] { body(mask); });
+}
+
 Value PackEmitter::readLanes(Value count, Value mask, llvm::function_ref<Value(Value)> read) {
   if (!mask || !element.widens() || target.masksLanes)
     return read(mask);

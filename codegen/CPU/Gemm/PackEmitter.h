@@ -87,6 +87,9 @@ public:
   /// stores take a dozen cycles even of all lanes, and NEON has none: there, whole vectors take a
   /// branch of their own.
   void forLanes(mlir::Value count, llvm::function_ref<void(mlir::Value mask)> body);
+  /// The same of lanes [first, end), which may begin before the vector and end behind it.
+  void forLanes(mlir::Value first, mlir::Value end,
+                llvm::function_ref<void(mlir::Value mask)> body);
 
   /// What `read` gives of the first `count` lanes, whose mask is `mask`. AVX2 has no masked loads
   /// of 16 bits, NEON none at all: there, whole vectors take a branch of their own.

@@ -145,7 +145,7 @@ Point BandReducer::pointAt(const Band &band, Value row, Value col) {
                    e.rem(band.channel, block),
                    band.depth,
                    e.add(band.row, e.mul(row, band.rowStep)),
-                   e.add(band.col, col)};
+                   e.add(band.col, e.mul(col, band.colStep))};
   point.axis = 2;
   point.width = kernel.lanes;
   return point;

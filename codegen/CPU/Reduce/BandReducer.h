@@ -37,7 +37,7 @@ mlir::LogicalResult emitBandMerge(const KernelSpec &spec, const Candidate &candi
 struct Band {
   mlir::Value image, channel, depth, row, col;
   mlir::Value rows, cols; ///< how many
-  int64_t rowStep = 1;
+  int64_t rowStep = 1, colStep = 1;
 };
 
 /// Reduces the bands of one task.

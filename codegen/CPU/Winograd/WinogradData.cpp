@@ -5,7 +5,8 @@
 //   1  for each (chunk of panels, block of tiles): transforms the source's tiles into
 //      [point][tile panel][channel vector][part][row][lane], and for each panel multiplies them,
 //      point by point, into [point][tile][vectors * lanes], transforms these back, transposes them
-//      to rows of pixels, unless the target has blocks of channels, and writes them.
+//      to rows of pixels, unless the target has blocks of channels, and writes them; where the
+//      target's channels are phases of an image, these take turns in it.
 //
 // Where the chunks share tiles, a phase between them transforms the source's of all blocks, for all
 // chunks, into the second workspace. Then the filter may be transformed in rounds, some panels at a
@@ -32,16 +33,30 @@ namespace {
 /// Everything that both phases of a kernel agree on; in elements.
 struct DataPlan {
   DataPlan(const ConvolutionProblem &problem, const WinogradSchedule &schedule, int64_t lanes)
-      : problem(problem), geometry(problem), sizes(withoutStrides(problem), schedule, lanes) {}
+      : problem(problem), geometry(problem), phased(withoutStrides(problem)),
+        sizes(phased, schedule, lanes) {}
 
   const ConvolutionProblem &problem;
-  DataGeometry geometry;
+  DataGeometry geometry;     ///< with strides
+  ConvolutionProblem phased; ///< without
   WinogradSizes sizes;
 
+  bool isForward() const { return problem.direction == ConvolutionProblem::Direction::Forward; }
+  /// Whether the target's pixels are those of phases in turn.
+  bool hasTargetPhases() const { return geometry.targetStep[1] * geometry.targetStep[2] > 1; }
+  /// The first row or column of a segment's source, from its place in the plane.
+  int64_t firstPixel(unsigned axis) const {
+    return isForward() ? -problem.padLow[axis] : phased.padLow[axis] - (phased.kernel[axis] - 1);
+  }
   int64_t panelsOf(int64_t round) const {
     return std::min(sizes.roundPanels(), sizes.targetPanels - round * sizes.roundPanels());
   }
   int64_t chunksOf(int64_t round) const { return ceilDiv(panelsOf(round), sizes.schedule.panels); }
+  /// Pieces of the reductions behind: of each chunk, where several may have phases of a channel.
+  int64_t pieces() const {
+    return sizes.blocks *
+           (hasTargetPhases() ? ceilDiv(sizes.targetPanels, sizes.schedule.panels) : 1);
+  }
   /// Of one tile panel: what a register tile reads.
   int64_t tilePanelElements() const {
     return sizes.sourceVectors * sizes.parts * sizes.schedule.rows * sizes.lanes;
@@ -100,10 +115,10 @@ public:
       : WinogradPhase(spec, target, module, name, 1 + plan.sizes.schedule.sharesTiles, plan.problem,
                       plan.sizes),
         plan(plan), geometry(plan.geometry),
-        reducer(kernel, candidate,
-                blockMap(geometry.batch, plan.sizes.targetChannels, geometry.targetBlock,
-                         geometry.target)
-                    .shape) {}
+        reducer(
+            kernel, candidate,
+            blockMap(geometry.batch, geometry.targetChannels, geometry.targetBlock, geometry.target)
+                .shape) {}
 
   void transformFilter(int64_t round);
   void shareTiles();
@@ -111,12 +126,21 @@ public:
   LogicalResult reduced() const { return reducer.result; }
 
 private:
+  void readMixedTaps(const Source &filter, Value channel, Value firstTarget, Value taps);
   Value sharedBlock(Value number);
   void transformSources(const WinogradBlock &block, Value firstVector, Value lastVector);
   void clearRest(const WinogradBlock &block, Value firstVector, Value lastVector);
+  void beginReductions(Value block, Value panel, Value panelEnd);
   void multiply(LLVM::LLVMFuncOp micro, Value panel, const WinogradBlock &block);
   void finishSegment(const WinogradSegment &segment, Value panel, Value vector);
   void prefetchSegment(const WinogradSegment &segment, Value firstChannel);
+  /// The target's channel and phase of a channel without strides.
+  PhaseChannel targetOf(Value channel);
+  /// The target's row or column of one of a phase's plane; it may be outside.
+  Value pixelOf(unsigned axis, Value pixel, Value phase);
+  /// Of `count` rows or columns of a phase's plane from `pixel` on, the first that the target has,
+  /// and the end of these.
+  std::pair<Value, Value> within(unsigned axis, Value pixel, Value count, Value phase);
   SmallVector<Value> inBlock(ArrayRef<Value> place);
   void writePixels(const WinogradSegment &segment, Value firstChannel);
   void writeRows(const WinogradSegment &segment, Value firstChannel);
@@ -156,7 +180,7 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
     candidate.phases.push_back(
         {uint64_t(plan.chunksOf(round) * sizes.blocks), uint64_t(4 * plan.scratchElements())});
   }
-  candidate.bandPieces = plan.geometry.targetBlock > 1 ? sizes.blocks : 0;
+  candidate.bandPieces = plan.geometry.targetBlock > 1 ? plan.pieces() : 0;
   candidate.cost = winogradSeconds(problem, target, schedule);
   if (schedule.takesRounds) {
     // All kernels add what one round's passes through memory take. Those of the others cost less
@@ -180,9 +204,8 @@ Candidate codegen::winogradDataCandidate(const ConvolutionProblem &problem,
 // Phase 0: the filter
 //===------------------------------------------------------------------------------------------===//
 
-/// The filter is indexed (k, c, d, r, s); its taps stand in ascending order of their offsets.
+/// The filter is indexed (k, c, d, r, s).
 void DataPhase::transformFilter(int64_t round) {
-  const bool forward = problem.direction == ConvolutionProblem::Direction::Forward;
   Source filter = source(1, imageMap(problem.outChannels, problem.inChannels, problem.kernel));
   Value taps = kernel.scratch;
   numbers = e.at(taps, sizes.tapElements());
@@ -199,18 +222,19 @@ void DataPhase::transformFilter(int64_t round) {
       Value row = e.add(e.mul(task[0], sizes.sourceChannels), channel);
       Value place = e.at(kernel.workspace(),
                          e.add(e.mul(row, sizes.width), e.mul(vector, sizes.parts * e.lanes)));
-      auto tap = [&](unsigned axis, Value number) {
-        return forward ? number : e.sub(e.constant(problem.kernel[axis] - 1), number);
-      };
-      const PhaseChannel phase = phaseOf(channel);
-      forTaps(taps, phase, /*clears=*/true, [&](Value high, Value wide, Value place) {
-        Value read = filter.read({{forward ? lane : phase.channel, forward ? phase.channel : lane,
-                                   e.constant(0), tap(1, high), tap(2, wide)},
-                                  forward ? 0u : 1u,
-                                  1,
-                                  mask});
-        e.storeAligned(read, place);
-      });
+      if (plan.hasTargetPhases() && geometry.targetBlock == 1) {
+        readMixedTaps(filter, channel, lane, taps);
+      } else {
+        const PhaseChannel phase = phaseOf(plan.isForward() ? channel : lane);
+        forTaps(taps, phase, /*clears=*/true, [&](Value high, Value wide, Value place) {
+          e.storeAligned(filter.read({{plan.isForward() ? lane : channel, phase.channel,
+                                       e.constant(0), high, wide},
+                                      plan.isForward() ? 0u : 1u,
+                                      1,
+                                      mask}),
+                         place);
+        });
+      }
       callToPoints(
           e, *transform, TileTransform::Side::Filter,
           {taps, sizes.wideTaps * e.lanes, place, plan.filterStride(), e.lanes, numbers, streams});
@@ -218,6 +242,22 @@ void DataPhase::transformFilter(int64_t round) {
   });
   if (streams)
     e.endStreams();
+}
+
+/// Those of a vector of target channels whose phases differ from lane to lane.
+void DataPhase::readMixedTaps(const Source &filter, Value channel, Value firstTarget, Value taps) {
+  e.loop(sizes.highTaps * sizes.wideTaps,
+         [&](Value tap) { e.storeAligned(e.zeroVector(), e.at(taps, e.mul(tap, e.lanes))); });
+  Value targets =
+      e.minimum(e.constant(e.lanes), e.sub(e.constant(sizes.targetChannels), firstTarget));
+  e.loop(e.constant(0), targets, 1, [&](Value lane) {
+    const PhaseChannel phase = phaseOf(e.add(firstTarget, lane));
+    forTaps(e.at(taps, lane), phase, /*clears=*/false, [&](Value high, Value wide, Value place) {
+      Value tap = filter.read(
+          {{channel, phase.channel, e.constant(0), high, wide}, 4, 1, e.lanesBelow(e.constant(1))});
+      e.store(e.extractLane(tap, 0), place, e.constant(0));
+    });
+  });
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -249,8 +289,8 @@ void DataPhase::shareTiles() {
 }
 
 void DataPhase::compute(LLVM::LLVMFuncOp micro, int64_t round) {
-  target = sink(
-      imageOrBlockMap(geometry.batch, sizes.targetChannels, geometry.targetBlock, geometry.target));
+  target = sink(imageOrBlockMap(geometry.batch, geometry.targetChannels, geometry.targetBlock,
+                                geometry.target));
   gathered = kernel.scratch;
   pixels = e.at(gathered, plan.gatherElements());
   stage = e.at(pixels, plan.segmentElements());
@@ -269,9 +309,7 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro, int64_t round) {
   Value panel = e.add(e.mul(task[0], schedule.panels), firstPanel);
   Value panelEnd =
       e.minimum(e.add(panel, schedule.panels), e.constant(firstPanel + plan.panelsOf(round)));
-  reducer.begin(
-      task[1], e.mul(panel, sizes.panelChannels()),
-      e.minimum(e.mul(panelEnd, sizes.panelChannels()), e.constant(sizes.targetChannels)));
+  beginReductions(task[1], panel, panelEnd);
   e.loop(panel, panelEnd, 1, [&](Value panel) {
     multiply(micro, e.add(panel, -firstPanel), block);
     e.loop(sizes.channelVectorsOfPanel(), [&](Value vector) {
@@ -279,6 +317,17 @@ void DataPhase::compute(LLVM::LLVMFuncOp micro, int64_t round) {
                   [&](const WinogradSegment &segment) { finishSegment(segment, panel, vector); });
     });
   });
+}
+
+void DataPhase::beginReductions(Value block, Value panel, Value panelEnd) {
+  if (plan.hasTargetPhases()) {
+    Value chunk = e.div(panel, schedule.panels);
+    return reducer.begin(e.add(e.mul(chunk, sizes.blocks), block), e.constant(0),
+                         e.constant(geometry.targetChannels));
+  }
+  reducer.begin(
+      block, e.mul(panel, sizes.panelChannels()),
+      e.minimum(e.mul(panelEnd, sizes.panelChannels()), e.constant(sizes.targetChannels)));
 }
 
 Value DataPhase::sourcePlace(Value channelVector, Value tile) {
@@ -297,9 +346,9 @@ void DataPhase::transformSources(const WinogradBlock &block, Value firstVector, 
                       geometry.source[2],
                       sizes.sourceRows(),
                       sizes.sourcePitch(),
-                      geometry.dimension(0, 1).minOffset(),
-                      geometry.dimension(0, 2).minOffset(),
-                      problem.stride,
+                      plan.firstPixel(1),
+                      plan.firstPixel(2),
+                      geometry.sourceStep,
                       TileTransform::Side::Source};
   // Where a point's tiles begin or end in a panel, others of it are multiplied with it as well.
   tiles.clears = true;
@@ -377,16 +426,40 @@ void DataPhase::finishSegment(const WinogradSegment &segment, Value panel, Value
     writeRows(segment, firstChannel);
 }
 
+PhaseChannel DataPhase::targetOf(Value channel) {
+  return plan.isForward() ? PhaseChannel{channel, e.constant(0), e.constant(0)} : phaseOf(channel);
+}
+
+Value DataPhase::pixelOf(unsigned axis, Value pixel, Value phase) {
+  const int64_t step = geometry.targetStep[axis];
+  return e.add(e.mul(pixel, step), e.add(phase, -(problem.padLow[axis] % step)));
+}
+
+std::pair<Value, Value> DataPhase::within(unsigned axis, Value pixel, Value count, Value phase) {
+  const int64_t step = geometry.targetStep[axis];
+  Value zero = e.constant(0);
+  if (step == 1)
+    return {zero, count};
+  Value first = pixelOf(axis, pixel, phase);
+  Value left = e.sub(e.constant(geometry.target[axis] + step - 1), first);
+  return {e.select(e.less(first, zero), e.constant(1), zero),
+          e.minimum(count, e.div(e.maximum(left, zero), step))};
+}
+
 /// The lines of the target arrive while the products are transformed.
 void DataPhase::prefetchSegment(const WinogradSegment &segment, Value firstChannel) {
-  const int64_t block = geometry.targetBlock;
-  e.loop(block > 1 ? 1 : e.lanes, [&](Value lane) {
-    Value channel = e.add(firstChannel, lane);
+  const bool blocks = geometry.targetBlock > 1;
+  const int64_t colStep = geometry.targetStep[2];
+  // Phases along a row share its lines.
+  e.loop(e.constant(0), e.constant(blocks ? 1 : e.lanes), blocks ? 1 : colStep, [&](Value lane) {
+    const PhaseChannel phase = targetOf(e.add(firstChannel, lane));
     for (int64_t row = 0; row < schedule.tileRows; ++row)
-      for (int64_t col = 0; col < sizes.segmentCols(); col += block > 1 ? 1 : lineElements) {
-        SmallVector<Value> place = {segment.image, channel, e.constant(0), e.add(segment.row, row),
-                                    e.add(segment.col, col)};
-        target.prefetch(block > 1 ? inBlock(place) : place);
+      for (int64_t col = 0; col < sizes.segmentCols() * colStep;
+           col += blocks ? colStep : lineElements) {
+        SmallVector<Value> place = {segment.image, phase.channel, e.constant(0),
+                                    pixelOf(1, e.add(segment.row, row), phase.row),
+                                    e.add(pixelOf(2, segment.col, phase.col), col)};
+        target.prefetch(blocks ? inBlock(place) : place);
       }
   });
 }
@@ -399,46 +472,97 @@ SmallVector<Value> DataPhase::inBlock(ArrayRef<Value> place) {
 
 /// Vectors of channels go as they stand where the target has blocks of them.
 void DataPhase::writePixels(const WinogradSegment &segment, Value firstChannel) {
+  const PhaseChannel phase = targetOf(firstChannel);
   const auto [rows, cols] = extentsOf(segment);
+  const auto [firstRow, endRow] = within(1, segment.row, rows, phase.row);
+  const auto [firstCol, endCol] = within(2, segment.col, cols, phase.col);
   const int64_t pitch = sizes.targetPitch();
-  e.loop(e.constant(0), rows, 1, [&](Value row) {
-    e.loop(e.constant(0), cols, 1, [&](Value col) {
+  auto placeOf = [&](Value row, Value col) -> SmallVector<Value> {
+    return {segment.image, phase.channel, e.constant(0),
+            pixelOf(1, e.add(segment.row, row), phase.row),
+            pixelOf(2, e.add(segment.col, col), phase.col)};
+  };
+  e.loop(firstRow, endRow, 1, [&, firstCol = firstCol, endCol = endCol](Value row) {
+    e.loop(firstCol, endCol, 1, [&](Value col) {
       Value pixel = e.add(e.mul(row, pitch), col);
       target.write(e.loadAligned(e.at(pixels, e.mul(pixel, e.lanes))),
-                   {inBlock({segment.image, firstChannel, e.constant(0), e.add(segment.row, row),
-                             e.add(segment.col, col)}),
-                    2,
-                    1,
-                    {}});
+                   {inBlock(placeOf(row, col)), 2, 1, {}});
     });
   });
-  reducer.reduce(
-      {segment.image, firstChannel, e.constant(0), segment.row, segment.col, rows, cols});
+  SmallVector<Value> corner = placeOf(firstRow, firstCol);
+  Band band;
+  band.image = segment.image;
+  band.channel = phase.channel;
+  band.depth = e.constant(0);
+  band.row = corner[3];
+  band.col = corner[4];
+  band.rows = e.sub(endRow, firstRow);
+  band.cols = e.sub(endCol, firstCol);
+  band.rowStep = geometry.targetStep[1];
+  band.colStep = geometry.targetStep[2];
+  if (!plan.hasTargetPhases())
+    return reducer.reduce(band);
+  Value exists = e.both(e.less(firstRow, endRow), e.less(firstCol, endCol));
+  e.when(exists, [&] { reducer.reduce(band); });
+}
+
+/// The planes of phases along a row as that row: vectors whose lanes take turns.
+static SmallVector<Value> inTurns(PackEmitter &e, ArrayRef<Value> phases) {
+  if (phases.size() == 1)
+    return {phases[0]};
+  SmallVector<Value> halves[2];
+  for (size_t first : {0, 1}) {
+    for (size_t i = first; i < phases.size(); i += 2)
+      halves[first].push_back(phases[i]);
+    halves[first] = inTurns(e, halves[first]);
+  }
+  SmallVector<Value> row;
+  for (auto [even, odd] : llvm::zip_equal(halves[0], halves[1]))
+    for (bool upper : {false, true})
+      row.push_back(e.alternate(even, odd, upper));
+  return row;
 }
 
 void DataPhase::writeRows(const WinogradSegment &segment, Value firstChannel) {
-  const int64_t pitch = sizes.targetPitch();
+  const int64_t pitch = sizes.targetPitch(), turns = geometry.targetStep[2];
   Value zero = e.constant(0);
   const auto [rows, cols] = extentsOf(segment);
   Value channels =
       e.minimum(e.constant(e.lanes), e.sub(e.constant(sizes.targetChannels), firstChannel));
-  e.loop(zero, rows, 1, [&](Value row) {
+  Value end = e.minimum(pixelOf(2, e.add(segment.col, cols), zero), e.constant(geometry.target[2]));
+  auto writeRow = [&, cols = cols](const PhaseChannel &phase, Value row, Value channel) {
+    e.loop(zero, cols, e.lanes, [&](Value col) {
+      SmallVector<Value> phases;
+      for (int64_t i = 0; i < turns; ++i)
+        phases.push_back(e.loadAligned(e.at(stage, e.add(e.mul(e.add(channel, i), pitch), col))));
+      Value first = pixelOf(2, e.add(segment.col, col), zero);
+      for (auto [i, value] : llvm::enumerate(inTurns(e, phases))) {
+        Value place = e.add(first, int64_t(i) * e.lanes);
+        auto write = [&, value = value](Value mask) {
+          target.write(value, {{segment.image, phase.channel, zero, row, place}, 4, 1, mask});
+        };
+        Value left = e.sub(end, place);
+        if (turns == 1)
+          e.forLanes(left, write);
+        else
+          e.forLanes(e.sub(zero, place), left, write);
+      }
+    });
+  };
+  e.loop(zero, rows, 1, [&, cols = cols](Value row) {
     e.loop(zero, cols, e.lanes, [&](Value col) {
       Value pixel = e.add(e.mul(row, pitch), col);
       e.transpose(e.at(pixels, e.mul(pixel, e.lanes)), e.constant(e.lanes), e.at(stage, col),
                   e.constant(pitch));
     });
-    e.loop(zero, channels, 1, [&](Value channel) {
-      e.loop(zero, cols, e.lanes, [&](Value col) {
-        Value value = e.loadAligned(e.at(stage, e.add(e.mul(channel, pitch), col)));
-        e.forLanes(e.sub(cols, col), [&](Value mask) {
-          target.write(value, {{segment.image, e.add(firstChannel, channel), zero,
-                                e.add(segment.row, row), e.add(segment.col, col)},
-                               4,
-                               1,
-                               mask});
-        });
-      });
+    e.loop(zero, channels, turns, [&](Value channel) {
+      const PhaseChannel phase = targetOf(e.add(firstChannel, channel));
+      Value place = pixelOf(1, e.add(segment.row, row), phase.row);
+      if (geometry.targetStep[1] == 1)
+        return writeRow(phase, place, channel);
+      Value exists =
+          e.both(e.less(e.constant(-1), place), e.less(place, e.constant(geometry.target[1])));
+      e.when(exists, [&] { writeRow(phase, place, channel); });
     });
   });
 }

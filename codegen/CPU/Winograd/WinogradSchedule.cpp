@@ -44,14 +44,13 @@ std::string codegen::phaseOrder(const ConvolutionProblem &p) {
 
 ConvolutionProblem codegen::withoutStrides(const ConvolutionProblem &p) {
   ConvolutionProblem q = p;
-  if (!hasStrides(p))
-    return q;
   for (unsigned axis : {1, 2}) {
-    q.inChannels *= p.stride[axis];
-    q.kernel[axis] = ceilDiv(p.kernel[axis], p.stride[axis]);
-    q.input[axis] = p.output[axis] + q.kernel[axis] - 1;
+    const int64_t stride = p.stride[axis];
+    q.inChannels *= stride;
+    q.kernel[axis] = ceilDiv(p.kernel[axis], stride);
+    q.padLow[axis] = p.padLow[axis] / stride;
+    q.input[axis] = ceilDiv(p.input[axis] + p.padLow[axis], stride) - q.padLow[axis];
     q.stride[axis] = 1;
-    q.padLow[axis] = 0;
   }
   return q;
 }
@@ -60,9 +59,6 @@ ConvolutionProblem codegen::withoutStrides(const ConvolutionProblem &p) {
 static std::string phasesRefusal(const ConvolutionProblem &p) {
   if (!hasStrides(p))
     return "";
-  // The gradient of a strided image would go to its phases in turn.
-  if (p.direction == Direction::BackwardData)
-    return "its stride is not 1";
   for (unsigned axis : {1, 2}) {
     if (!llvm::is_contained({1, 2, 4}, p.stride[axis])) // vectors fall into such phases
       return "its stride is not 1, 2 or 4";
@@ -85,10 +81,15 @@ std::string codegen::winogradRefusal(const ConvolutionProblem &p) {
 }
 
 /// Whether tiles err far less than its numbers are rounded, or are small. Those of up to 10 points
-/// err by 2e-5, of 11 points by 4e-5; f16 rounds by 2e-4, bf16 by 1.6e-3.
+/// err by 2e-5, of 11 points by 4e-5; f16 rounds by 2e-4, bf16 by 1.6e-3. Float32 has the 6 points
+/// of F(4x4, 3x3).
 static bool takesTiles(const ConvolutionProblem &p, int64_t outputs) {
-  const int64_t mostPoints = p.storedPrecision <= 8 ? 11 : p.storedPrecision <= 11 ? 10 : 0;
-  return outputs <= 4 || outputs + std::max(p.kernel[1], p.kernel[2]) - 1 <= mostPoints;
+  const int64_t mostPoints = p.storedPrecision <= 8 ? 11 : p.storedPrecision <= 11 ? 10 : 6;
+  const int64_t taps = std::max(p.kernel[1], p.kernel[2]);
+  // Of an even image the planes of phases that two taps meet are often odd: 5, 9 or 17 pixels.
+  if ((outputs == 3 || outputs == 5) && taps > 2)
+    return false;
+  return outputs <= 4 || outputs + taps - 1 <= mostPoints;
 }
 
 std::string codegen::strictRefusal(const ConvolutionProblem &p) {
@@ -229,10 +230,14 @@ struct TransformCosts {
 };
 } // namespace
 
-/// Of the transforms of a filter, channel by channel: a gather or scatter of each tap.
-static double filterCycles(const WinogradSizes &z, const TransformCosts &costs) {
+/// Of the transforms of a filter, channel by channel: a gather or scatter of each tap, or where its
+/// lanes have phases of their own, one element after the other.
+static double filterCycles(const ConvolutionProblem &p, bool hasPhases, const WinogradSizes &z,
+                           const TransformCosts &costs) {
+  const bool mixed = hasPhases && p.direction == Direction::BackwardData && p.xBlock == 1;
+  const double tap = mixed ? 5 * double(z.lanes) : 10;
   return double(z.sourceChannels * z.targetPanels * z.channelVectorsOfPanel()) *
-         (costs.filter + 10 * double(z.highTaps * z.wideTaps));
+         (costs.filter + tap * double(z.highTaps * z.wideTaps));
 }
 
 /// Of all images, those that segments find in x; of plain ones whole vectors along their rows.
@@ -240,7 +245,8 @@ static double pixelsRead(const ConvolutionProblem &p, const WinogradSizes &z) {
   int64_t rows = 0;
   for (int64_t tile = 0; tile < z.tileRowsOfImage; ++tile) {
     const int64_t first = z.firstRow(tile) - p.padLow[1];
-    rows += std::min(first + z.sourceRows(), p.input[1]) - std::max<int64_t>(first, 0);
+    const int64_t end = std::min(first + z.sourceRows(), p.input[1]);
+    rows += std::max<int64_t>(end - std::max<int64_t>(first, 0), 0);
   }
   const int64_t cols = std::min(z.segmentCols() + z.wideTaps - 1, p.input[2]);
   return double(p.batch * rows * z.segmentsOfRow * (p.xBlock > 1 ? cols : roundUp(cols, z.lanes)));
@@ -286,7 +292,7 @@ static double secondsOf(const ConvolutionProblem &p, bool hasPhases, const CpuTa
   const double sourceChunks = filter ? double(ceilDiv(z.sourceVectors, s.channelVectors)) : 1;
   cycles += double(z.segments) * (sources * chunks + targets * sourceChunks);
   cycles += p.imageCycles() * pixelsRead(p, z) * double(z.sourceVectors) * chunks;
-  cycles += filterCycles(z, costs);
+  cycles += filterCycles(p, hasPhases, z, costs);
   // The first pass of a transformed filter is what all kernels add for their workspace. Half of it
   // is hidden, as one panel is on its way while another one is multiplied.
   const auto filterBytes = double(z.filterPointBytes());
@@ -350,7 +356,7 @@ double codegen::winogradFilterSeconds(const ConvolutionProblem &p, const CpuTarg
                                       const WinogradSchedule &s) {
   const MachineModel machine(target);
   const WinogradSizes z(withoutStrides(p), s, machine.lanes);
-  return tileSeconds(filterCycles(z, TransformCosts(z, machine)), machine);
+  return tileSeconds(filterCycles(p, hasStrides(p), z, TransformCosts(z, machine)), machine);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -545,9 +551,9 @@ SmallVector<WinogradSchedule> codegen::chooseWinogradSchedules(const Convolution
   if (accurate && !strictRefusal(problem).empty())
     return all;
   const ConvolutionProblem p = withoutStrides(problem);
-  for (int64_t outputs : {2, 4, 6, 7, 8}) {
+  for (int64_t outputs : {2, 3, 4, 5, 6, 7, 8}) {
     if (!takesTiles(p, outputs) || (accurate && outputs > 2)) // larger ones err more
-      break;
+      continue;
     auto along = [&](unsigned axis) { return p.kernel[axis] == 1 ? 1 : outputs; };
     for (bool fitted : {false, true})
       all.append(ScheduleSearch(p, target, hasStrides(problem))

@@ -27,9 +27,9 @@ namespace dlc::codegen {
 
 /// A convolution with strides as one of stride 1: the pixels that a tap meets are a phase of the
 /// image, and each phase of each channel a channel of its own, with the taps that meet it; where a
-/// phase has a tap less than others, one is zero. Its image begins at the first tap's pixel, in the
-/// padding. Channels stand in the order (channel, phase), or where x has them in blocks (block,
-/// phase, channel); phases in the order (row, column).
+/// phase has a tap less than others, one is zero. Pixel i of phase f is pixel i * stride + f -
+/// padding % stride of the image, if it has one. Channels stand in the order (channel, phase), or
+/// where x has them in blocks (block, phase, channel); phases in the order (row, column).
 ConvolutionProblem withoutStrides(const ConvolutionProblem &problem);
 /// What of the strides tells in which order the transformed filter's channels stand: as text.
 std::string phaseOrder(const ConvolutionProblem &problem);

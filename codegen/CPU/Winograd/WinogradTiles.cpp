@@ -102,9 +102,14 @@ PhaseChannel WinogradPhase::phaseOf(Value channel) {
 
 void WinogradPhase::forTaps(Value taps, const PhaseChannel &phase, bool clears, TapBody body) {
   auto isWhole = [&](unsigned axis) { return problem.kernel[axis] % problem.stride[axis] == 0; };
+  const bool descends = problem.direction == ConvolutionProblem::Direction::BackwardData;
+  const int64_t all = sizes.highTaps * sizes.wideTaps;
   e.loop(sizes.highTaps, [&](Value row) {
     e.loop(sizes.wideTaps, [&](Value col) {
-      Value place = e.at(taps, e.mul(e.add(e.mul(row, sizes.wideTaps), col), e.lanes));
+      Value number = e.add(e.mul(row, sizes.wideTaps), col);
+      if (descends)
+        number = e.sub(e.constant(all - 1), number);
+      Value place = e.at(taps, e.mul(number, e.lanes));
       Value high = e.add(e.mul(row, problem.stride[1]), phase.row);
       Value wide = e.add(e.mul(col, problem.stride[2]), phase.col);
       if (isWhole(1) && isWhole(2))

@@ -34,7 +34,7 @@ struct WinogradTiles {
   ConvolutionProblem::Spatial stride; ///< from one pixel of a phase to the next
   TileTransform::Side side;
   bool streams = false, clears = false; ///< see TilePlaces
-  mlir::Value endVector;                ///< of the task's vectors of channels; none: it has one
+  mlir::Value endVector = {};           ///< of the task's vectors of channels; none: it has one
 };
 
 /// One phase of a Winograd kernel.
@@ -61,7 +61,8 @@ protected:
   std::pair<mlir::Value, mlir::Value> extentsOf(const WinogradSegment &segment);
   PhaseChannel phaseOf(mlir::Value channel);
   /// Calls `body` with the row and column in the filter of each tap of a phase, and with its place
-  /// in `taps`; `clears`: where a phase has fewer taps than others, the rest become zero there.
+  /// in `taps`, where they stand in ascending order of their offsets; `clears`: where a phase has
+  /// fewer taps than others, the rest become zero there.
   using TapBody = llvm::function_ref<void(mlir::Value high, mlir::Value wide, mlir::Value place)>;
   void forTaps(mlir::Value taps, const PhaseChannel &phase, bool clears, TapBody body);
   /// Transforms a segment's tiles for one vector of channels. Tile k of the block goes to

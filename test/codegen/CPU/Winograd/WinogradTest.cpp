@@ -41,7 +41,7 @@ static Numbers correlation(const Numbers &d, const Numbers &g) {
 // the taps, which is a correlation of the input with the gradient of the outputs.
 TEST(Winograd, MatricesComputeCorrelations) {
   for (int64_t taps : {1, 2, 3, 4, 5})
-    for (int64_t outputs : {1, 2, 4, 6, 7, 8}) {
+    for (int64_t outputs : {1, 2, 3, 4, 5, 6, 7, 8}) {
       if ((taps == 1 && outputs > 1) || outputs + taps > 12)
         continue;
       const WinogradTransform all(outputs, taps);
@@ -86,16 +86,6 @@ TEST(Winograd, TransformsShareSums) {
 // taps multiply by up to 20 what they subtract again.
 static const double rounding = 4e-5;
 
-static void forCandidates(const KernelSource &source,
-                          llvm::function_ref<void(const Candidate &)> visit) {
-  for (unsigned number = 0, all = 1; number < all; ++number) {
-    CompiledTestKernel kernel(source, "native", "cpu-winograd", number);
-    ASSERT_TRUE(kernel);
-    visit(kernel.selection().candidate);
-    all = kernel.candidates();
-  }
-}
-
 /// All three directions.
 static void check(const TransformShapes::List &list) {
   for (const ConvolutionShapes &shapes : list)
@@ -135,23 +125,14 @@ TEST(Winograd, SharedRounds) {
   const KernelSource source = convolutionKernels(shapes)[2];
   checkKernel(source, rounding, "cpu-winograd");
   size_t most = 0;
-  forCandidates(
-      source, [&](const Candidate &candidate) { most = std::max(most, candidate.phases.size()); });
+  for (const Candidate &candidate : CompiledTestKernel::offered(source, "native", "cpu-winograd"))
+    most = std::max(most, candidate.phases.size());
   EXPECT_GT(most, 4u);
 }
-/// Whether a candidate's schedule says so: "shared tiles", which are the image's for all chunks of
+/// The candidates whose schedules say so: "shared tiles", which are the image's for all chunks of
 /// channels, or "in rounds".
-static bool offers(const KernelSource &source, llvm::StringRef words) {
-  bool found = false;
-  forCandidates(source, [&](const Candidate &candidate) {
-    found |= llvm::StringRef(candidate.schedule).contains(words);
-  });
-  return found;
-}
-
 static void checkOffered(const KernelSource &source, llvm::StringRef words, double tolerance) {
-  EXPECT_TRUE(offers(source, words)) << source.moduleText();
-  checkKernel(source, tolerance, "cpu-winograd");
+  checkKernel(source, tolerance, "cpu-winograd", words);
 }
 
 /// Tiles of an image that many chunks of channels share: one block and several, rows of the last
@@ -226,39 +207,41 @@ TEST(Winograd, FilterRounds) {
 }
 
 /// Phases of strides as channels: filters that meet each phase as often, and that do not; strides
-/// along one axis; fewer channels than a vector has; blocks of channels, 16 bits, a body before the
-/// image, sums behind.
+/// along one axis; fewer channels than a vector has; several segments of a row; rows that no tap
+/// meets; blocks of channels, 16 bits, a body before the image, sums behind.
 TEST(Winograd, Strides) {
   const TransformShapes::List list = {
       {{2, 3, 63, 66}, {18, 3, 11, 11}, {2, 18, 15, 15}, {4, 4}, {2, 2, 2, 2}, {1, 1}},
       {{2, 3, 30, 31}, {20, 3, 7, 7}, {2, 20, 15, 16}, {2, 2}, {3, 3, 3, 3}, {1, 1}},
       {{2, 5, 24, 26}, {18, 5, 4, 4}, {2, 18, 12, 13}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
-      {{2, 18, 15, 14}, {20, 18, 3, 5}, {2, 20, 15, 7}, {1, 2}, {1, 1, 2, 2}, {1, 1}}};
-  for (const ConvolutionShapes &shapes : list)
-    for (unsigned direction : {0, 2})
-      checkOffered(convolutionKernels(shapes)[direction], "winograd tile", rounding);
-  for (unsigned direction : {0, 2})
-    for (const auto &[element, rounded] : otherElements)
-      if (element != std::string("f64"))
-        for (const ConvolutionShapes &shapes : {list[0], list[3]})
-          checkOffered(inElement(convolutionKernels(shapes)[direction], element), "winograd tile",
-                       rounded + rounding);
-  const ConvolutionShapes blocks = {{2, 32, 15, 14}, {48, 32, 3, 3}, {2, 48, 8, 7},
-                                    {2, 2},          {1, 1, 1, 1},   {1, 1}};
-  for (unsigned direction : {0, 2})
-    for (Blocked blocked : {Blocked::X, Blocked::Y, Blocked::Both})
-      checkOffered(withBlocks(convolutionKernels(blocks)[direction], blocks, blocked),
-                   "winograd tile", rounding);
+      {{2, 18, 15, 14}, {20, 18, 3, 5}, {2, 20, 15, 7}, {1, 2}, {1, 1, 2, 2}, {1, 1}},
+      {{1, 3, 9, 141}, {6, 3, 4, 4}, {1, 6, 4, 70}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {{2, 18, 18, 15}, {20, 18, 3, 3}, {2, 20, 8, 15}, {2, 1}, {0, 0, 1, 1}, {1, 1}}};
   auto check = [](const auto &sources) {
     for (const KernelSource &source : sources)
-      if (source.moduleText().find("backward_data") == std::string::npos)
-        checkOffered(source, "winograd tile", rounding);
+      checkOffered(source, "winograd tile", rounding);
   };
+  for (const ConvolutionShapes &shapes : list)
+    check(convolutionKernels(shapes));
+  for (const auto &[element, rounded] : otherElements)
+    if (element != std::string("f64"))
+      for (const ConvolutionShapes &shapes : {list[0], list[3]})
+        for (const KernelSource &source : convolutionKernels(shapes))
+          checkOffered(inElement(source, element), "winograd tile 2x2", rounded + rounding);
+  const ConvolutionShapes blocks = {{2, 32, 15, 14}, {48, 32, 3, 3}, {2, 48, 8, 7},
+                                    {2, 2},          {1, 1, 1, 1},   {1, 1}};
+  const ConvolutionShapes four = {{1, 16, 21, 27}, {16, 16, 6, 7}, {1, 16, 5, 7},
+                                  {4, 4},          {1, 1, 3, 3},   {1, 1}};
+  const ConvolutionShapes cols = {{1, 32, 9, 15}, {16, 32, 3, 3}, {1, 16, 9, 8},
+                                  {1, 2},         {1, 1, 1, 1},   {1, 1}};
+  for (const ConvolutionShapes &shapes : {blocks, four, cols})
+    for (const KernelSource &source : convolutionKernels(shapes))
+      for (Blocked blocked : {Blocked::X, Blocked::Y, Blocked::Both})
+        checkOffered(withBlocks(source, shapes, blocked), "winograd tile 2x2", rounding);
   // Rows and columns of padding alone, and a pixel's blocks one behind the other.
   const ConvolutionShapes padded = {{2, 32, 4, 5}, {16, 32, 3, 3}, {2, 16, 7, 8},
                                     {2, 2},        {5, 6, 5, 7},   {1, 1}};
-  for (unsigned direction : {0, 2}) {
-    const KernelSource source = convolutionKernels(padded)[direction];
+  for (const KernelSource &source : convolutionKernels(padded)) {
     checkOffered(source, "winograd tile", rounding);
     checkOffered(withBlocks(source, padded, Blocked::Both, /*last=*/true), "winograd tile",
                  rounding);
@@ -266,6 +249,29 @@ TEST(Winograd, Strides) {
   check(convolutionImages(list[1]));
   check(convolutionImages(blocks));
   check(convolutionReductions(blocks));
+}
+
+/// The gradient of an image whose chunks of channels have phases of the same ones, in tiles of an
+/// odd size, and in rounds; sums behind.
+TEST(Winograd, ChunksOfPhases) {
+  const ConvolutionShapes chunks = {{2, 128, 16, 18}, {128, 128, 3, 3}, {2, 128, 8, 9},
+                                    {2, 2},           {1, 0, 1, 0},     {1, 1}};
+  const ConvolutionShapes rounds = {{2, 512, 8, 8}, {512, 512, 4, 4}, {2, 512, 4, 4},
+                                    {2, 2},         {1, 1, 1, 1},     {1, 1}};
+  auto check = [](const ConvolutionShapes &shapes, const char *words) {
+    checkOffered(convolutionKernels(shapes)[1], words, rounding);
+    unsigned gradients = 0;
+    for (const KernelSource &source : convolutionReductions(shapes))
+      if (source.moduleText().find("backward_data") != std::string::npos) {
+        checkOffered(source, words, rounding);
+        ++gradients;
+      }
+    EXPECT_GT(gradients, 0u);
+  };
+  check(chunks, "shared tiles");
+  check(chunks, "winograd tile 5x5 fitted");
+  check(chunks, "winograd tile 3x3");
+  check(rounds, "in rounds");
 }
 
 /// A filter that several convolutions read is prepared for one order of its phases at a time.
@@ -277,21 +283,20 @@ TEST(Winograd, PreparedForStrides) {
       {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 8, 16}, {2, 1}, {1, 0, 1, 1}, {1, 1}},
       {{2, 32, 16, 16}, {32, 32, 3, 3}, {2, 32, 8, 8}, {2, 2}, {1, 0, 1, 0}, {1, 1}}};
   auto formOf = [](const KernelSource &source) {
-    std::string form;
-    forCandidates(source, [&](const Candidate &candidate) {
-      if (form.empty() && candidate.preparation &&
+    for (const Candidate &candidate : CompiledTestKernel::offered(source, "native", "cpu-winograd"))
+      if (candidate.preparation &&
           llvm::StringRef(candidate.schedule).starts_with("winograd tile 2x2"))
-        form = candidate.preparation->form;
-    });
-    return form;
+        return candidate.preparation->form;
+    return std::string();
   };
-  for (const ConvolutionShapes &shapes : all) {
-    const KernelSource source = convolutionKernels(shapes)[0];
-    forms.insert(formOf(source));
-    if (shapes.strides != std::vector<int>{1, 1})
-      forms.insert(formOf(withBlocks(source, shapes, Blocked::Both)));
-  }
-  EXPECT_EQ(forms.size(), 7u);
+  for (const ConvolutionShapes &shapes : all)
+    for (unsigned direction : {0, 1}) {
+      const KernelSource source = convolutionKernels(shapes)[direction];
+      forms.insert(formOf(source));
+      if (shapes.strides != std::vector<int>{1, 1})
+        forms.insert(formOf(withBlocks(source, shapes, Blocked::Both)));
+    }
+  EXPECT_EQ(forms.size(), 14u);
   EXPECT_FALSE(forms.count(""));
 }
 
@@ -433,11 +438,14 @@ TEST(Winograd, ErrorsAreBounded) {
       {{2, 8, 52, 60}, {64, 8, 7, 7}, {2, 64, 26, 30}, {2, 2}, {3, 2, 3, 2}, {1, 1}},
       {{2, 32, 52, 60}, {64, 32, 3, 3}, {2, 64, 26, 30}, {2, 2}, {1, 0, 1, 0}, {1, 1}}};
   for (const ConvolutionShapes &shapes : strided)
-    for (int direction : {0, 2}) {
-      const KernelSource source = convolutionKernels(shapes)[direction];
+    for (const KernelSource &source : convolutionKernels(shapes)) {
       EXPECT_LE(errorOf(source, "cpu-winograd", "winograd tile 2x2"), 2e-6);
       EXPECT_LE(errorOf(source, "cpu-winograd", "winograd tile 4x4"), 4e-6);
     }
+  for (const KernelSource &source : convolutionKernels(strided[2])) {
+    EXPECT_LE(errorOf(source, "cpu-winograd", "winograd tile 3x3"), 8e-7);
+    EXPECT_LE(errorOf(source, "cpu-winograd", "winograd tile 5x5"), 4e-6);
+  }
 }
 
 // In 16 bits there are tiles of up to 8x8 outputs, or of 7x7 for filters of five taps: what they
