@@ -98,9 +98,10 @@ static double gatherCycles(const Patches &patches, const CpuTarget &target, Elem
   const ConvolutionProblem &p = patches.problem;
   const int64_t lanes = element.lanes(target), step = patches.columnStep[2];
   const bool inside = patches.isInside(0) && patches.isInside(1) && patches.isInside(2);
+  const bool isWhole = step == 1 && inside && patches.segments(lanes) == 1;
   double load = step == 1 ? 1 : step == 2 ? 7 : 1.1 * double(lanes);
   // Masked loads of 16 bits are loads of single elements.
-  if (element.storedBytes() == 2 && target.vectorBytes == 32)
+  if (element.storedBytes() == 2 && target.vectorBytes == 32 && !isWhole)
     load = std::max(load, 3 * double(lanes));
   const double segment = load + (inside ? 1 : 4) + p.imageWeight / 2, perVector = 3;
   return tileCyclesOf(perVector + segment * double(patches.segments(lanes)),
