@@ -366,10 +366,19 @@ static bool waitsForLines(const FilterSchedule &s) {
   return s.inPlace || (s.kernel->step() > 1 && !s.kernel->inGroups());
 }
 
-/// Pixels of one call of the micro-kernel: a panel of dy stays in L1 while the tiles pass over it.
-static int64_t bandPixels(const MachineModel &m, const FilterSchedule &s) {
+/// Pixels of one call of the micro-kernel: a panel of dy stays in L1 while the tiles pass over it,
+/// and beside it the lines of x that they share. Those that are a stride apart meet in as small a
+/// part of L1's sets, which fill unevenly. Measured on ResNet-50's 1x1 with AVX2: 0.81 and 0.86 of
+/// the time that longer bands took.
+static int64_t bandPixels(const ConvolutionProblem &p, const MachineModel &m,
+                          const FilterSchedule &s) {
   const int64_t panelBytes = waitsForLines(s) ? m.l1Bytes / 2 : m.l1Bytes;
-  return std::max<int64_t>(m.lanes, panelBytes / (m.elementBytes * s.vectors * m.lanes));
+  const int64_t pixelBytes = m.elementBytes * s.vectors * m.lanes;
+  int64_t pixels = panelBytes / pixelBytes;
+  if (s.inPlace && p.stride[2] > 1)
+    pixels = std::min(pixels,
+                      3 * m.l1Bytes / 4 / (pixelBytes + m.elementBytes * p.xBlock * p.stride[2]));
+  return std::max(m.lanes, pixels);
 }
 
 int64_t codegen::filterBands(const ConvolutionProblem &p, const FilterSchedule &s) {
@@ -384,7 +393,7 @@ double codegen::filterCycles(const ConvolutionProblem &p, const MachineModel &m,
                         ceilDiv(p.kernel[1], s.boxRows) * ceilDiv(p.kernel[2], s.boxCols) *
                         ceilDiv(p.outChannels / p.groups, s.vectors * m.lanes));
   double pixels = double(s.images(p) * p.output[0] * p.output[1] * p.output[2]);
-  double calls = std::max(1.0, pixels / double(bandPixels(m, s)));
+  double calls = std::max(1.0, pixels / double(bandPixels(p, m, s)));
   // The taps of a block of channels stand in a line each, of L2 unless the block leaves half of L1.
   const int64_t blockBytes = m.elementBytes * p.xBlock * FilterBlock(p, s).plane();
   const bool isNear = s.inPlace || (s.copiesByBlock(p) && 2 * blockBytes <= m.l1Bytes);
@@ -515,7 +524,7 @@ static FilterSchedule completeSchedule(FilterSchedule s, const ConvolutionProble
   const ConvolutionProblem::Spatial out = p.output;
   const int64_t width = s.vectors * m.lanes, channels = p.inChannels / p.groups;
   const int64_t panels = ceilDiv(p.outChannels / p.groups, width);
-  const int64_t pixels = bandPixels(m, s);
+  const int64_t pixels = bandPixels(p, m, s);
   s.bandCols = std::max<int64_t>(1, std::min(out[2], pixels));
   s.bandCols = roundUp(s.bandCols, s.kernel->group());
   if (s.bandCols >= out[2])
