@@ -600,17 +600,19 @@ static SmallVector<StringRef> cpuTargets() {
 static void checkTargets(const KernelSource &source, ArrayRef<StringRef> targets, double tolerance,
                          StringRef generator, StringRef words) {
   std::optional<Example> example;
-  unsigned checked = 0;
   for (StringRef target : targets) {
     SCOPED_TRACE(target.str() + "\n" + source.moduleText());
-    const std::vector<Candidate> offered = CompiledTestKernel::offered(source, target, generator);
-    for (unsigned number = 0; number < (generator.empty() ? 1 : offered.size()); ++number)
-      if (StringRef(offered[number].schedule).contains(words)) {
+    std::vector<Candidate> offered = CompiledTestKernel::offered(source, target, generator);
+    if (generator.empty())
+      offered.resize(1);
+    unsigned checked = 0;
+    for (auto [number, candidate] : llvm::enumerate(offered))
+      if (StringRef(candidate.schedule).contains(words)) {
         checkCandidate(source, target, tolerance, generator, number, example);
         ++checked;
       }
+    EXPECT_GT(checked, 0u) << "no candidate with '" << words.str() << "'";
   }
-  EXPECT_GT(checked, 0u) << "'" << words.str() << "' for\n" << source.moduleText();
 }
 
 void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator,

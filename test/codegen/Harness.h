@@ -100,8 +100,8 @@ private:
 double relativeError(const Tensor &a, const Tensor &b);
 
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
-/// of the oracle's, for every candidate of the generator whose schedule has `words`, of which there
-/// must be one. Also for AVX2. The generator's name is checked if given.
+/// of the oracle's, for every candidate of the generator whose schedule has `words`, of which each
+/// target must have one. Also for AVX2. The generator's name is checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "",
                  llvm::StringRef words = "");
 /// The same of the candidates that use AMX's tiles, on whatever machine.

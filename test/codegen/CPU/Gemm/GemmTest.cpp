@@ -138,12 +138,12 @@ TEST(Gemm, TilesAreTheReferences) {
       value = std::ldexp(value, int(random() % 150) - 110);
   inputs[0].values[3] = INFINITY, inputs[1].values[60] = NAN;
   const Tensor expected = reference.run(inputs).front();
-  CompiledTestKernel first(source, "native", "cpu-gemm");
   unsigned compared = 0;
-  for (unsigned number = 0; number < first.candidates(); ++number) {
-    CompiledTestKernel kernel(source, "native", "cpu-gemm", number);
-    if (kernel.selection().candidate.schedule != reference.selection().candidate.schedule)
+  for (auto [number, candidate] :
+       llvm::enumerate(CompiledTestKernel::offered(source, "native", "cpu-gemm"))) {
+    if (candidate.schedule != reference.selection().candidate.schedule)
       continue;
+    CompiledTestKernel kernel(source, "native", "cpu-gemm", number);
     ++compared;
     const Tensor found = kernel.run(inputs).front();
     for (size_t i = 0; i < found.values.size(); ++i)
@@ -241,10 +241,7 @@ TEST(Gemm, PacksWeightsWhole) {
   for (bool transposeB : {false, true}) {
     KernelSource source = product({1, 700, 900}, false, transposeB);
     unsigned packed = 0;
-    CompiledTestKernel first(source);
-    for (unsigned i = 0; i < first.candidates(); ++i) {
-      const codegen::Candidate candidate =
-          CompiledTestKernel(source, "native", "", i).selection().candidate;
+    for (const codegen::Candidate &candidate : CompiledTestKernel::offered(source, "native", "")) {
       if (!candidate.preparation)
         continue;
       ++packed;

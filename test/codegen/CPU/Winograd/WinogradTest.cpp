@@ -227,7 +227,7 @@ TEST(Winograd, Strides) {
     if (element != std::string("f64"))
       for (const ConvolutionShapes &shapes : {list[0], list[3]})
         for (const KernelSource &source : convolutionKernels(shapes))
-          checkOffered(inElement(source, element), "winograd tile 2x2", rounded + rounding);
+          checkOffered(inElement(source, element), "winograd tile", rounded + rounding);
   const ConvolutionShapes blocks = {{2, 32, 15, 14}, {48, 32, 3, 3}, {2, 48, 8, 7},
                                     {2, 2},          {1, 1, 1, 1},   {1, 1}};
   const ConvolutionShapes four = {{1, 16, 21, 27}, {16, 16, 6, 7}, {1, 16, 5, 7},
@@ -237,7 +237,7 @@ TEST(Winograd, Strides) {
   for (const ConvolutionShapes &shapes : {blocks, four, cols})
     for (const KernelSource &source : convolutionKernels(shapes))
       for (Blocked blocked : {Blocked::X, Blocked::Y, Blocked::Both})
-        checkOffered(withBlocks(source, shapes, blocked), "winograd tile 2x2", rounding);
+        checkOffered(withBlocks(source, shapes, blocked), "winograd tile", rounding);
   // Rows and columns of padding alone, and a pixel's blocks one behind the other.
   const ConvolutionShapes padded = {{2, 32, 4, 5}, {16, 32, 3, 3}, {2, 16, 7, 8},
                                     {2, 2},        {5, 6, 5, 7},   {1, 1}};
