@@ -152,11 +152,11 @@ class Bench:
         layout, best = variants.choose(["eager"], layouts, settings, trial)["eager"]
         return {"layout": layout, "settings": best, "tried": trials, "left_out": left_out}
 
-    def case(self, nodes, rate, link, net, batch, mode, ddp):
+    def case(self, nodes, rate, net, batch, mode, ddp):
         ranks = nodes.nodes
         share = batch if mode == "weak" else batch // ranks
         # Of one network and batch, for all variants of it.
-        beside = self.link(nodes, self.compile(net, share))[1]
+        link, beside = self.link(nodes, self.compile(net, share))
         chosen = [variant for variant in self.options.variants if variant != "ddp" or ddp]
         picked = (ddp["layout"], ddp["settings"]) if ddp else ()
         one, many = {}, {}
@@ -182,10 +182,9 @@ class Bench:
         ddp = {case: self.choose_ddp(*case) if "ddp" in self.options.variants and case[0] in DDP else None for case in self.options.cases}
         for rate in self.options.rates:
             with cluster.Cluster(self.options.ranks, rate, self.options.delay) as nodes:
-                link = self.link(nodes)
                 for net, batch in self.options.cases:
                     for mode in self.options.modes:
-                        yield from self.case(nodes, rate, link, net, batch, mode, ddp[net, batch])
+                        yield from self.case(nodes, rate, net, batch, mode, ddp[net, batch])
 
     def start_up(self):
         """Seconds to the end of the first step, of all ranks, in turns with those of mpirun alone."""
