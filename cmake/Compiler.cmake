@@ -25,26 +25,28 @@ target_include_directories(dlc_mlir_options INTERFACE ${CMAKE_BINARY_DIR})
 target_include_directories(dlc_mlir_options SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(dlc_mlir_options INTERFACE ${DLC_LLVM_DEFINITIONS})
 
-# Two sets of precompiled headers, each built once: MLIR for the dialects, more of MLIR and the attributes and interfaces of dl for
-# everything above them. Ops are in neither: a change of one would rebuild all.
-set(mlir_headers <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
-  <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>)
-set(dlc_compiler_headers ${mlir_headers} <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h>
-  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/LLVMIR/LLVMDialect.h> ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h)
+# Two sets of precompiled headers, each built once: MLIR with the attributes and interfaces of dl, and for code generation what almost
+# every file of it reads as well. The ops of dl are in neither: a change of one would rebuild all.
+set(dlc_compiler_headers <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
+  <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>
+  <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/SCF/IR/SCF.h>
+  <mlir/Dialect/LLVMIR/LLVMDialect.h> <llvm/Support/FormatVariadic.h> ${CMAKE_SOURCE_DIR}/dialects/DL/DL.h)
+set(dlc_codegen_headers ${dlc_compiler_headers} ${CMAKE_SOURCE_DIR}/codegen/Kernel/KernelGenerator.h
+  ${CMAKE_SOURCE_DIR}/codegen/Compile/Target.h)
 # dlc_compiler_precompiled_headers(NAME LIBRARIES X... HEADERS <a.h>...)
 function(dlc_compiler_precompiled_headers name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
   dlc_precompiled_headers(${name} OPTIONS -fno-exceptions LIBRARIES dlc_mlir_options ${ARG_LIBRARIES} HEADERS ${ARG_HEADERS})
-  add_dependencies(${name} DLCDialectsProgramIncGen DLCDialectsDLIncGen DLCDialectsExecIncGen)
+  add_dependencies(${name} DLCDialectsProgramIncGen DLCDialectsDLIncGen DLCDialectsExecIncGen DLCPassesDLIncGen DLCPassesExecIncGen)
 endfunction()
-dlc_precompiled_headers(dlc_pch_mlir OPTIONS -fno-exceptions LIBRARIES dlc_mlir_options HEADERS ${mlir_headers})
-dlc_compiler_precompiled_headers(dlc_pch_dialects HEADERS ${dlc_compiler_headers})
+dlc_compiler_precompiled_headers(dlc_pch_compiler HEADERS ${dlc_compiler_headers})
+dlc_compiler_precompiled_headers(dlc_pch_codegen HEADERS ${dlc_codegen_headers})
 
 function(dlc_reuse_precompiled_headers name)
-  if(name MATCHES "^DLCDialects")
-    target_precompile_headers(${name} REUSE_FROM dlc_pch_mlir)
+  if(name MATCHES "^DLC(Dialects|Frontend|Passes|TestInterpreter)")
+    target_precompile_headers(${name} REUSE_FROM dlc_pch_compiler)
   else()
-    target_precompile_headers(${name} REUSE_FROM dlc_pch_dialects)
+    target_precompile_headers(${name} REUSE_FROM dlc_pch_codegen)
   endif()
 endfunction()
 

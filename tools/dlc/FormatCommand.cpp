@@ -8,7 +8,7 @@
 #include "runtime/Core/FileWriter.h"
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/dlc/Commands.h"
-#include "tools/dlc/Options.h"
+#include "tools/dlc/CommonOptions.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace dlc::frontend;

@@ -4,6 +4,7 @@
 #include "frontend/DL/Syntax/Foreign.h"
 #include "passes/Pipelines.h"
 #include "tools/CommandLine/CommandLine.h"
+#include "tools/dlc/CommonOptions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -10,10 +10,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace dlc::tool {
 
 /// What to write instead of a module; in the order of compilation.
@@ -71,18 +67,11 @@ struct Options {
   unsigned threads = 0;
 };
 
-/// What every command that reads a model takes: -D, -I, --train. `verb`: what it does with it.
-void addLanguageOptions(CLI::App &app, const std::string &verb, std::vector<std::string> &defines,
-                        std::vector<std::string> &includeDirs, std::string &trainSection);
-
 /// What is wrong with the name of a target; empty if nothing is.
 std::string checkTarget(const std::string &name);
 
 /// Which flag does not go with the target; empty if all do.
 std::string checkForTarget(const Options &options);
-
-/// What to say of a flag or command that dlc does not have (CommandLine.h).
-std::string advise(const std::string &word);
 
 /// Reads the command line. Without a value the program is to end with `exitCode`: help, version or
 /// an error was printed.

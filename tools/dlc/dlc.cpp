@@ -8,6 +8,7 @@
 #include "tools/CommandLine/CommandLine.h"
 #include "tools/CommandLine/StandardStreams.h"
 #include "tools/dlc/Commands.h"
+#include "tools/dlc/CommonOptions.h"
 #include "tools/dlc/Driver.h"
 #include "tools/dlc/Failures.h"
 #include "tools/dlc/Options.h"
