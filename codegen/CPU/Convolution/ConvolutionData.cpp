@@ -30,12 +30,13 @@ namespace {
 class DataPhase : public FilterPanels {
 public:
   DataPhase(const KernelSpec &spec, const Candidate &candidate, const CpuTarget &target,
-            ModuleOp module, StringRef name, const DataPlan &plan, LLVM::LLVMFuncOp micro)
+            ModuleOp module, StringRef name, const DataPlan &plan, LLVM::LLVMFuncOp micro,
+            bool stores)
       : FilterPanels(spec, target, module, name, candidate.workspaceBytes > 0, plan), micro(micro),
-        reducer(kernel, candidate,
-                blockMap(geometry.batch, geometry.groups * geometry.targetChannels,
-                         geometry.targetBlock, geometry.target)
-                    .shape) {}
+        stores(stores), reducer(kernel, candidate,
+                                blockMap(geometry.batch, geometry.groups * geometry.targetChannels,
+                                         geometry.targetBlock, geometry.target)
+                                    .shape) {}
 
   void compute();
   LogicalResult reduced() const { return reducer.result; }
@@ -91,6 +92,8 @@ private:
   Value laterOf(const Task &task, Tile tile);
   Value numberOf(const Tile &tile);
   Value laterPanel(const Task &task, const ChannelBlock &channels, const Tile &tile);
+  Value endsCall(const Task &task, const ChannelBlock &channels, const Tile &tile);
+  Value targetOf(const Task &task, const Tile &tile, int64_t lane);
   void prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile);
   void multiply(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot);
   void runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc);
@@ -107,6 +110,7 @@ private:
   void writeChannel(const Task &task, const Strip &strip, Value channel, Value staged);
 
   LLVM::LLVMFuncOp micro;
+  const bool stores; ///< whether it knows MicroTile::targetOffsets
   Source image;
   Sink target;
   BandReducer reducer;
@@ -437,6 +441,32 @@ std::pair<Value, Value> DataPhase::rowsOfTaps(const Task &task, const Tile &tile
   return {above(e.add(rows.last, -1), 0), above(rows.first, geometry.source[1])};
 }
 
+/// Whether the micro-kernel writes the tile, not finishTile: a whole one, with the last channels.
+Value DataPhase::endsCall(const Task &task, const ChannelBlock &channels, const Tile &tile) {
+  if (!stores)
+    return e.number(0, e.b.getI1Type());
+  auto isWhole = [&](const TileRange &range, int64_t box) {
+    return e.equal(e.sub(range.last, range.first), e.constant(box));
+  };
+  Value ends = e.both(e.both(channels.isLast, hasTaps(tile.phase)),
+                      e.both(isWhole(rowsOf(task, tile), schedule.boxRows),
+                             isWhole(colsOf(task, tile), schedule.boxCols)));
+  if (geometry.targetChannels % plan.width != 0)
+    ends = e.both(ends, e.less(tile.panel, e.constant(geometry.targetChannels / plan.width)));
+  return ends;
+}
+
+/// Where the first sums of a tile go, of its channels from `lane` on.
+Value DataPhase::targetOf(const Task &task, const Tile &tile, int64_t lane) {
+  Value channel =
+      e.add(e.mul(task.group, geometry.targetChannels), e.add(e.mul(tile.panel, plan.width), lane));
+  return target.address(
+      {task.image, e.div(channel, geometry.targetBlock), e.rem(channel, geometry.targetBlock),
+       e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0])),
+       e.add(field(tile.phase, FirstH), e.mul(rowsOf(task, tile).first, geometry.targetStep[1])),
+       e.add(e.mul(colsOf(task, tile).first, geometry.targetStep[2]), tile.column)});
+}
+
 void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const Tile &tile,
                          Value slot) {
   Value taps = field(tile.phase, Taps), steps = e.mul(channels.count, taps);
@@ -454,6 +484,12 @@ void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const T
                                channels.continues};
   if (schedule.kernel->inGroups())
     arguments.push_back(taps);
+  if (stores) {
+    Value ends = endsCall(task, channels, tile),
+          none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
+    for (int64_t lane = 0; lane < plan.width; lane += e.lanes)
+      arguments.push_back(e.select(ends, targetOf(task, tile, lane), none));
+  }
   if (plan.sourceLines() > 0)
     arguments.push_back(laterOf(task, tile));
   if (plan.panelLines() > 0)
@@ -475,7 +511,9 @@ void DataPhase::runRow(const Task &task, const ChannelBlock &channels, Tile tile
       e.when(channels.isLast, [&] { prefetchTile(task, tile); });
     e.when(taps, [&] { multiply(task, channels, tile, slot); });
     if (plan.writesTiles())
-      e.when(channels.isLast, [&] { finishTile(task, tile, slot); });
+      e.branch(
+          endsCall(task, channels, tile), [] {},
+          [&] { e.when(channels.isLast, [&] { finishTile(task, tile, slot); }); });
   });
 }
 
@@ -668,6 +706,23 @@ void DataPhase::writeChannel(const Task &task, const Strip &strip, Value channel
   });
 }
 
+/// MicroTile::targetOffsets of a plan; none where its tiles do not hold results as they are stored.
+static SmallVector<int64_t> targetOffsets(const KernelSpec &spec, const DataPlan &plan) {
+  const DataGeometry &g = plan.geometry;
+  if (!plan.writesTiles() || !plan.schedule.kernel->storesResults())
+    return {};
+  auto strides = PackedPhase::storedStrides(
+      spec, blockMap(g.batch, g.groups * g.targetChannels, g.targetBlock, g.target));
+  if (!strides)
+    return {};
+  SmallVector<int64_t> offsets;
+  for (int64_t row = 0; row < plan.schedule.boxRows; ++row)
+    for (int64_t col = 0; col < plan.schedule.boxCols; ++col)
+      offsets.push_back(row * g.targetStep[1] * (*strides)[4] +
+                        col * g.targetStep[2] * (*strides)[5]);
+  return offsets;
+}
+
 LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candidate &candidate,
                                            const CpuTarget &target, StringRef symbol,
                                            ModuleOp module, const ConvolutionProblem &problem) {
@@ -680,6 +735,8 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.vectors = plan.schedule.vectors;
   micro.laterOffsets = plan.sourceLines() > 0;
   micro.laterLines = micro.laterOffsets ? plan.sourceLines() : plan.panelLines();
+  micro.targetOffsets = targetOffsets(spec, plan);
+  micro.nearAccumulators = plan.writesTiles() && plan.blocks() == 1;
   LLVM::LLVMFuncOp function = plan.schedule.kernel->emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {
@@ -690,7 +747,7 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
       return failure();
   }
   DataPhase pixels(spec, candidate, target, module, phaseSymbol(symbol, candidate, phase), plan,
-                   function);
+                   function, !micro.targetOffsets.empty());
   pixels.compute();
   if (failed(pixels.finish()) || failed(pixels.reduced()))
     return failure();

@@ -133,14 +133,10 @@ LLVM::LLVMFuncOp AmxKernel::emit(ModuleOp module, const CpuTarget &target, Eleme
         apart = function.getArgument(6);
   const int64_t width = tile.vectors * side;
   TileBuilder builder{e, tile};
-  auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.thenBlock());
-  builder.forEachSum(
-      acc, [&](int64_t where, Value place) { builder.load(where, place, e.constant(width)); });
-  b.setInsertionPointToStart(branch.elseBlock());
-  builder.forEachSum(
-      acc, [&](int64_t where, Value) { call(e, "llvm.x86.tilezero", {builder.number(where)}); });
-  b.setInsertionPointAfter(branch);
+  auto load = [&](int64_t where, Value place) { builder.load(where, place, e.constant(width)); };
+  auto zero = [&](int64_t where, Value) { call(e, "llvm.x86.tilezero", {builder.number(where)}); };
+  e.branch(
+      accumulate, [&] { builder.forEachSum(acc, load); }, [&] { builder.forEachSum(acc, zero); });
   Value block = e.mul(apart, side);
   // A loop's step is a constant.
   e.loop(e.constant(0), arith::DivUIOp::create(b, e.loc, steps, block), 1, [&](Value number) {

@@ -121,6 +121,8 @@ LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target,
   PackEmitter e(b, module.getLoc(), module, target, element);
   Type p = e.pointerType();
   SmallVector<Type> parameters = {p, p, p, b.getI64Type(), p, b.getI1Type()};
+  const size_t targets = tile.targetOffsets.empty() ? 0 : tile.vectors;
+  parameters.append(targets, p);
   if (tile.laterLines)
     parameters.append(tile.laterArguments, p);
   auto function = createFunction(b, e.loc, module, target, name, parameters, /*exported=*/false);
@@ -128,7 +130,7 @@ LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target,
   const int64_t count = tile.rows() * tile.vectors;
   auto place = [&](int64_t i) { return e.at(acc, i * e.lanes); };
   // What the sums are added to arrives while they are made.
-  for (int64_t i = 0; i < count * e.lanes; i += e.element.line())
+  for (int64_t i = 0; !tile.nearAccumulators && i < count * e.lanes; i += e.element.line())
     e.prefetch(e.at(acc, i), /*forWriting=*/true);
   StepBuilder builder{e,
                       *this,
@@ -136,16 +138,36 @@ LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target,
                       function.getArgument(0),
                       function.getArgument(1),
                       function.getArgument(2),
-                      function.getArguments().drop_front(6)};
+                      function.getArguments().drop_front(6 + targets)};
   SmallVector<Value> sums = builder.reduce(function.getArgument(3));
-  auto branch = scf::IfOp::create(b, e.loc, accumulate, /*withElseRegion=*/true);
-  OpBuilder after = OpBuilder::atBlockEnd(b.getBlock());
-  b.setInsertionPointToStart(branch.thenBlock());
-  for (int64_t i = 0; i < count; ++i)
-    e.storeAligned(arith::AddFOp::create(b, e.loc, sums[i], e.loadAligned(place(i))), place(i));
-  b.setInsertionPointToStart(branch.elseBlock());
-  for (int64_t i = 0; i < count; ++i)
-    e.storeAligned(sums[i], place(i));
-  LLVM::ReturnOp::create(after, e.loc, ValueRange());
+  auto storeAll = [&](llvm::function_ref<Value(int64_t i)> sum) {
+    auto toAccumulators = [&] {
+      for (int64_t i = 0; i < count; ++i)
+        e.storeAligned(sum(i), place(i));
+    };
+    if (targets == 0)
+      return toAccumulators();
+    Value ends = LLVM::ICmpOp::create(b, e.loc, LLVM::ICmpPredicate::ne, function.getArgument(6),
+                                      LLVM::ZeroOp::create(b, e.loc, p));
+    e.branch(
+        ends,
+        [&] {
+          for (int64_t i = 0; i < count; ++i)
+            LLVM::StoreOp::create(b, e.loc, e.convertFloat(sum(i), e.element.stored),
+                                  e.atStored(function.getArgument(6 + i % tile.vectors),
+                                             e.constant(tile.targetOffsets[i / tile.vectors])),
+                                  e.element.storedBytes());
+        },
+        toAccumulators);
+  };
+  e.branch(
+      accumulate,
+      [&] {
+        storeAll([&](int64_t i) {
+          return arith::AddFOp::create(b, e.loc, sums[i], e.loadAligned(place(i)));
+        });
+      },
+      [&] { storeAll([&](int64_t i) { return sums[i]; }); });
+  LLVM::ReturnOp::create(b, e.loc, ValueRange());
   return function;
 }

@@ -15,6 +15,7 @@ class BroadcastKernel : public MicroKernel {
 public:
   int64_t mostRows(const MachineModel &machine, int64_t vectors) const final;
   double cycles(const MachineModel &machine, int64_t rows, int64_t vectors) const final;
+  bool storesResults() const final { return true; }
   mlir::LLVM::LLVMFuncOp emit(mlir::ModuleOp module, const CpuTarget &target, Element element,
                               const MicroTile &tile, llvm::StringRef name) const final;
 

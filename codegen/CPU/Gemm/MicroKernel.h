@@ -50,6 +50,11 @@ struct MicroTile {
   bool laterOffsets = false;
   /// How many such arguments there are: the same lines of each.
   int64_t laterArguments = 1;
+  /// Where the sums of each row go that end with a call, in stored elements from where the first
+  /// row's go, which is an argument for each vector; none: all stay accumulators.
+  llvm::SmallVector<int64_t> targetOffsets;
+  /// Accumulators are where those of the call before were: near.
+  bool nearAccumulators = false;
 
   int64_t rows() const { return int64_t(rowOffsets.size()); }
   /// Entries of the table of offsets for each step: A's and those of later lines.
@@ -78,6 +83,9 @@ public:
   /// Rows and steps that an instruction takes; a tile and a call have whole groups of both.
   virtual int64_t group() const { return 1; }
   bool inGroups() const { return group() > 1; }
+
+  /// Whether it knows targetOffsets.
+  virtual bool storesResults() const { return false; }
 
   /// The most rows of `vectors` vectors that registers hold; 0: none of so many vectors.
   virtual int64_t mostRows(const MachineModel &machine, int64_t vectors) const = 0;

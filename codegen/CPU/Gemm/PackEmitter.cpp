@@ -20,6 +20,16 @@ using namespace dlc::codegen;
 Value PackEmitter::loadAligned(Value pointer) {
   return LLVM::LoadOp::create(b, loc, vectorType(), pointer, target.vectorBytes);
 }
+void PackEmitter::branch(Value condition, llvm::function_ref<void()> then,
+                         llvm::function_ref<void()> otherwise) {
+  auto both = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(both.thenBlock());
+  then();
+  b.setInsertionPointToStart(both.elseBlock());
+  otherwise();
+}
+
 void PackEmitter::storeAligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, target.vectorBytes);
 }
@@ -290,10 +300,15 @@ PackedPhase::IndexMap PackedPhase::IndexMap::identity(ArrayRef<int64_t> shape) {
           llvm::to_vector(llvm::seq<unsigned>(0, unsigned(shape.size())))};
 }
 
-BlockArgument codegen::operandAsStored(Value value) {
+/// The value that `value` is in another layout.
+static Value inAnyLayout(Value value) {
   while (auto convert = value.getDefiningOp<dl::ConvertLayoutOp>())
     value = convert.getX();
-  return dyn_cast<BlockArgument>(value);
+  return value;
+}
+
+BlockArgument codegen::operandAsStored(Value value) {
+  return dyn_cast<BlockArgument>(inAnyLayout(value));
 }
 
 SmallVector<Value> PackedPhase::tensorIndices(ValueRange indices, const IndexMap &map) {
@@ -427,6 +442,20 @@ SmallVector<BlockArgument> codegen::rowsReadBehindAnchor(const KernelSpec &spec,
   return read;
 }
 
+std::optional<SmallVector<int64_t>> PackedPhase::storedStrides(const KernelSpec &spec,
+                                                               const IndexMap &map) {
+  SmallVector<unsigned> numbers = resultsBehindAnchor(spec, true);
+  if (numbers.size() != 1 || spec.anchorResult(inAnyLayout(spec.result(numbers[0]))) != 0u)
+    return std::nullopt;
+  auto strides = stridesIn(spec.resultTypes()[numbers[0]], map.shape);
+  if (!strides)
+    return std::nullopt;
+  SmallVector<int64_t> ofIndices;
+  for (unsigned axis : map.order)
+    ofIndices.push_back((*strides)[axis]);
+  return ofIndices;
+}
+
 Sink PackedPhase::sink(const IndexMap &map) {
   Sink sink;
   auto bodyOf = [this, numbers = computeNumbers()](Value sum, const Point &point) {
@@ -458,6 +487,11 @@ Sink PackedPhase::sink(const IndexMap &map) {
     for (unsigned number : resultsBehindAnchor(kernel.spec, true))
       prefetchAt(kernel.result(number), kernel.spec.resultTypes()[number], indices, map,
                  /*forWriting=*/true);
+  };
+  sink.address = [this, map](ValueRange indices) {
+    const unsigned number = resultsBehindAnchor(kernel.spec, true).front();
+    return addressOf(kernel.result(number), e.element.stored, indices, map,
+                     *stridesIn(kernel.spec.resultTypes()[number], map.shape));
   };
   return sink;
 }

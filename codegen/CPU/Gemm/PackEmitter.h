@@ -44,6 +44,9 @@ public:
     return at(base, offset, element.stored);
   }
 
+  void branch(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise);
+
   /// A full vector at a place aligned to vectors.
   mlir::Value loadAligned(mlir::Value pointer);
   void storeAligned(mlir::Value vector, mlir::Value pointer);
@@ -153,6 +156,8 @@ struct Sink {
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value, const Place &)> reduced;
   /// Fetches the lines that a write of one vector at these indices will read or write.
   std::function<void(mlir::ValueRange)> prefetch;
+  /// The address of the element at these indices, stored, where storedStrides has distances.
+  std::function<mlir::Value(mlir::ValueRange)> address;
 };
 
 /// Operands that are read at the place of the result that is computed behind the anchor, and lie as
@@ -180,6 +185,10 @@ public:
   Source source(unsigned number, const IndexMap &map);
   /// The results behind the anchor.
   Sink sink(const IndexMap &map);
+  /// Distance in stored elements along each index, where all that is behind the anchor is one
+  /// result that holds its values as they are, in a layout that the indices number regularly.
+  static std::optional<llvm::SmallVector<int64_t>> storedStrides(const KernelSpec &spec,
+                                                                 const IndexMap &map);
 
   /// Packs `steps` rows of one vector each, `pitch` apart: the elements of `source` from `corner`
   /// on, `left` of them along index `along` of three, across the lanes, and the other of 1 and 2,

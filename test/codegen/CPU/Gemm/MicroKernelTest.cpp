@@ -91,6 +91,29 @@ TEST(MicroKernel, Assembly) {
   }
 }
 
+/// Sums that end with a call go from registers to where results are stored, rounded there: no
+/// others are read or written on that way, and both ways, of sums that begin before it and of those
+/// that do not, have their own.
+TEST(MicroKernel, AssemblyOfResults) {
+  const CpuTarget target = llvm::cantFail(CpuTarget::get("znver4"));
+  MicroTile tile;
+  tile.vectors = 4, tile.stepA = 6;
+  for (int64_t row = 0; row < 6; ++row) {
+    tile.rowOffsets.push_back(row);
+    tile.targetOffsets.push_back(1000 * row);
+  }
+  const std::string with = assemblyOf(bf16Kernel(), target, "bf16", tile);
+  tile.targetOffsets.clear();
+  const std::string without = assemblyOf(bf16Kernel(), target, "bf16", tile);
+  auto rounded = [](const std::string &text) { return StringRef(text).count("\tvcvtneps2bf16"); };
+  // What both ways end with LLVM may write once.
+  EXPECT_GE(rounded(with), 24u) << with;
+  EXPECT_LE(rounded(with), 48u) << with;
+  EXPECT_EQ(rounded(without), 0u) << without;
+  // 2000 bytes from row to row.
+  EXPECT_NE(with.find(", 10000(%"), with.npos) << with;
+}
+
 /// Of AMX a group of steps of each tile that is offered: a load for each row and column of
 /// registers, an instruction for each of sums, and no other memory.
 TEST(MicroKernel, AssemblyOfTiles) {
