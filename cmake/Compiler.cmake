@@ -25,8 +25,9 @@ target_include_directories(dlc_mlir_options INTERFACE ${CMAKE_BINARY_DIR})
 target_include_directories(dlc_mlir_options SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(dlc_mlir_options INTERFACE ${DLC_LLVM_DEFINITIONS})
 
-# Two sets of precompiled headers, each built once: MLIR with the attributes and interfaces of dl, and for code generation what almost
-# every file of it reads as well. The ops of dl are in neither: a change of one would rebuild all.
+# Two sets of precompiled headers, beside those of tests: MLIR with the attributes and interfaces of dl, and for code generation what almost
+# every file of it reads as well. The ops of dl are in neither: a change of one would rebuild all. A file that forgets to include what is
+# in them is found by a build with CMAKE_DISABLE_PRECOMPILE_HEADERS.
 set(dlc_compiler_headers <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/PatternMatch.h>
   <mlir/IR/OpImplementation.h> <mlir/IR/DialectImplementation.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h>
   <mlir/Pass/Pass.h> <mlir/Transforms/GreedyPatternRewriteDriver.h> <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/SCF/IR/SCF.h>

@@ -42,7 +42,8 @@ public:
   LogicalResult reduced() const { return reducer.result; }
 
 private:
-  /// Coordinates of a task; the phase is the first of a row phase.
+  /// Coordinates of a task; the phase is the first of a row phase, of the sole one's where there is
+  /// one.
   struct Task {
     Value phase, image, group, depth, row, col, panel, panelEnd;
     Value piece; ///< of the pixels of its channels
@@ -71,6 +72,7 @@ private:
   };
 
   Task decode(Value number);
+  SmallVector<Task> rowPhasesOf(const Task &task);
   Value columnPhase(const Task &task, int64_t number) { return e.add(task.phase, number); }
   /// Without any, a phase is zero, and has no accumulators.
   Value hasTaps(Value phase) { return e.less(e.constant(0), field(phase, Taps)); }
@@ -92,11 +94,15 @@ private:
   Value laterOf(const Task &task, Tile tile);
   Value numberOf(const Tile &tile);
   Value laterPanel(const Task &task, const ChannelBlock &channels, const Tile &tile);
-  Value endsCall(const Task &task, const ChannelBlock &channels, const Tile &tile);
+  Value storesTile(const Task &task, const ChannelBlock &channels, const Tile &tile);
   Value targetOf(const Task &task, const Tile &tile, int64_t lane);
   void prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile);
-  void multiply(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot);
-  void runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc);
+  void multiply(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot,
+                Value isStored);
+  Value hasSums(const Task &task, const Tile &tile);
+  void runRow(const Task &task, const ChannelBlock &channels, SmallVector<Tile> tiles, Value acc);
+  SmallVector<Tile> tilesBesideSole(Value panel, Value row);
+  void runStrip(const Task &task, const ChannelBlock &channels, Value panel, Value row);
   void runTiles(const Task &task, const ChannelBlock &channels);
   // The target.
   void forEachVector(const Task &task, const Tile &tile, int64_t step,
@@ -111,6 +117,7 @@ private:
 
   LLVM::LLVMFuncOp micro;
   const bool stores; ///< whether it knows MicroTile::targetOffsets
+  const std::optional<int64_t> sole = geometry.solePhase();
   Source image;
   Sink target;
   BandReducer reducer;
@@ -171,15 +178,16 @@ std::optional<Candidate> codegen::dataCandidate(const ConvolutionProblem &stored
 }
 
 DataPhase::Task DataPhase::decode(Value number) {
-  SmallVector<int64_t> grid = {geometry.rowPhases(), geometry.groups, geometry.batch,
-                               geometry.maxCount(0), plan.rowBands(), plan.colBands()};
+  SmallVector<int64_t> grid = {geometry.taskPhases(), geometry.groups, geometry.batch,
+                               geometry.maxCount(0),  plan.rowBands(), plan.colBands()};
   const size_t chunks = plan.chunksLast() ? grid.size() : 1;
   grid.insert(grid.begin() + chunks, plan.chunks());
   SmallVector<Value> place = e.delinearize(number, grid);
   Value chunk = place[chunks];
   place.erase(place.begin() + chunks);
   Task task;
-  task.phase = e.mul(place[0], geometry.columnPhases());
+  const int64_t columns = geometry.columnPhases();
+  task.phase = sole ? e.constant(*sole / columns * columns) : e.mul(place[0], columns);
   task.panel = e.mul(chunk, schedule.panels);
   task.panelEnd = e.minimum(e.add(task.panel, schedule.panels), e.constant(plan.panels));
   // All coordinates but the group and the panels.
@@ -190,6 +198,16 @@ DataPhase::Task DataPhase::decode(Value number) {
   task.row = e.mul(place[4], schedule.bandRows * schedule.boxRows);
   task.col = e.mul(place[5], schedule.bandCols * schedule.boxCols);
   return task;
+}
+
+/// The task for each of its row phases: itself, or all where one phase is the sole one.
+SmallVector<DataPhase::Task> DataPhase::rowPhasesOf(const Task &task) {
+  if (!sole)
+    return {task};
+  SmallVector<Task> tasks(geometry.rowPhases(), task);
+  for (auto [number, each] : llvm::enumerate(tasks))
+    each.phase = e.constant(int64_t(number) * geometry.columnPhases());
+  return tasks;
 }
 
 void DataPhase::compute() {
@@ -441,10 +459,9 @@ std::pair<Value, Value> DataPhase::rowsOfTaps(const Task &task, const Tile &tile
   return {above(e.add(rows.last, -1), 0), above(rows.first, geometry.source[1])};
 }
 
-/// Whether the micro-kernel writes the tile, not finishTile: a whole one, with the last channels.
-Value DataPhase::endsCall(const Task &task, const ChannelBlock &channels, const Tile &tile) {
-  if (!stores)
-    return e.number(0, e.b.getI1Type());
+/// Whether the micro-kernel, if it `stores`, writes the tile, and finishTile does not: a whole one,
+/// with the last channels.
+Value DataPhase::storesTile(const Task &task, const ChannelBlock &channels, const Tile &tile) {
   auto isWhole = [&](const TileRange &range, int64_t box) {
     return e.equal(e.sub(range.last, range.first), e.constant(box));
   };
@@ -468,7 +485,7 @@ Value DataPhase::targetOf(const Task &task, const Tile &tile, int64_t lane) {
 }
 
 void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const Tile &tile,
-                         Value slot) {
+                         Value slot, Value isStored) {
   Value taps = field(tile.phase, Taps), steps = e.mul(channels.count, taps);
   Value firstStep = field(tile.phase, OffsetStart);
   Value panel = packedAt(channels.panels, tile.phase, task.group, tile.panel, channels.first);
@@ -485,10 +502,9 @@ void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const T
   if (schedule.kernel->inGroups())
     arguments.push_back(taps);
   if (stores) {
-    Value ends = endsCall(task, channels, tile),
-          none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
+    Value none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
     for (int64_t lane = 0; lane < plan.width; lane += e.lanes)
-      arguments.push_back(e.select(ends, targetOf(task, tile, lane), none));
+      arguments.push_back(e.select(isStored, targetOf(task, tile, lane), none));
   }
   if (plan.sourceLines() > 0)
     arguments.push_back(laterOf(task, tile));
@@ -497,49 +513,93 @@ void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const T
   LLVM::CallOp::create(e.b, e.loc, micro, arguments);
 }
 
-/// The tiles of a row; their sums stand behind each other at `acc`, unless each is written before
-/// the next begins.
-void DataPhase::runRow(const Task &task, const ChannelBlock &channels, Tile tile, Value acc) {
-  const bool writesAtOnce = plan.writesTiles() && plan.blocks() == 1;
+/// Whether a tile is multiplied. Of phases that share a task some have fewer tiles than others.
+Value DataPhase::hasSums(const Task &task, const Tile &tile) {
   Value taps = hasTaps(tile.phase);
-  e.loop(e.constant(0), colsOfTiles(task, tile), 1, [&](Value col) {
-    tile.col = col;
+  if (!sole)
+    return taps;
+  const TileRange rows = rowsOf(task, tile), cols = colsOf(task, tile);
+  return e.both(taps, e.both(e.less(rows.first, rows.last), e.less(cols.first, cols.last)));
+}
+
+/// The tiles of a row, of one phase, or of the sole one and those that lie between its pixels; sums
+/// stand behind each other at `acc`, unless each is written before the next begins.
+void DataPhase::runRow(const Task &task, const ChannelBlock &channels, SmallVector<Tile> tiles,
+                       Value acc) {
+  const bool writesAtOnce = plan.writesTiles() && plan.blocks() == 1;
+  Value none = e.number(0, e.b.getI1Type()), cols = e.constant(0);
+  for (const Tile &tile : tiles)
+    cols = e.maximum(cols, colsOfTiles(task, tile));
+  e.loop(e.constant(0), cols, 1, [&](Value col) {
+    for (Tile &tile : tiles)
+      tile.col = col;
     Value slot = writesAtOnce ? acc : e.at(acc, e.mul(col, plan.slotElements()));
     if (schedule.packsInTask && canPrefetch())
-      prefetchNext(task, channels, tile);
+      for (const Tile &tile : ArrayRef(tiles).take_front(sole ? geometry.columnPhases() : 1))
+        prefetchNext(task, channels, tile);
     if (plan.writesTiles())
-      e.when(channels.isLast, [&] { prefetchTile(task, tile); });
-    e.when(taps, [&] { multiply(task, channels, tile, slot); });
-    if (plan.writesTiles())
-      e.branch(
-          endsCall(task, channels, tile), [] {},
-          [&] { e.when(channels.isLast, [&] { finishTile(task, tile, slot); }); });
+      e.when(channels.isLast, [&] {
+        for (const Tile &tile : tiles)
+          prefetchTile(task, tile);
+      });
+    for (const Tile &tile : tiles) {
+      Value isStored = stores ? storesTile(task, channels, tile) : Value();
+      e.when(hasSums(task, tile), [&] { multiply(task, channels, tile, slot, isStored); });
+      Value isLeft = stores ? e.both(channels.isLast, e.equal(isStored, none)) : channels.isLast;
+      if (plan.writesTiles())
+        e.when(isLeft, [&] { finishTile(task, tile, slot); });
+    }
   });
 }
 
-void DataPhase::runTiles(const Task &task, const ChannelBlock &channels) {
+/// Tiles of all phases, the sole one's first and then those of its row phase.
+SmallVector<DataPhase::Tile> DataPhase::tilesBesideSole(Value panel, Value row) {
+  const int64_t columns = geometry.columnPhases();
+  SmallVector<int64_t> phases = llvm::to_vector(llvm::seq(geometry.phases()));
+  llvm::stable_sort(phases, [&](int64_t a, int64_t b) {
+    auto distance = [&](int64_t p) {
+      return p == *sole ? 0 : p / columns == *sole / columns ? 1 : 2;
+    };
+    return distance(a) < distance(b);
+  });
+  SmallVector<Tile> tiles;
+  for (int64_t phase : phases)
+    tiles.push_back({e.constant(phase), panel, row, {}, phase % columns});
+  return tiles;
+}
+
+/// A row of tiles of each phase of the task.
+void DataPhase::runStrip(const Task &task, const ChannelBlock &channels, Value panel, Value row) {
   const int64_t phases = geometry.columnPhases();
-  auto runStrip = [&](Value panel, Value row) {
-    Value acc = accumulators;
-    if (plan.blocks() > 1) {
-      Value strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
-      acc = e.at(acc, e.mul(strip, phases * plan.stripAccumulators()));
-    }
-    for (int64_t number = 0; number < phases; ++number) {
-      const bool apart = !plan.writesTiles() || plan.blocks() > 1;
-      runRow(task, channels, {columnPhase(task, number), panel, row, {}, number},
-             apart ? e.at(acc, number * plan.stripAccumulators()) : acc);
-    }
-    if (reducer.exists())
-      e.when(channels.isLast, [&] { reduceStrip(task, panel, row); });
-    if (!plan.writesTiles())
-      e.when(channels.isLast, [&] { finishStrip(task, panel, row, acc); });
-  };
+  Value acc = accumulators;
+  if (plan.blocks() > 1) {
+    Value strip = e.add(e.mul(e.sub(panel, task.panel), schedule.bandRows), row);
+    acc = e.at(acc, e.mul(strip, phases * plan.stripAccumulators()));
+  }
+  if (sole)
+    runRow(task, channels, tilesBesideSole(panel, row), acc);
+  for (int64_t number = 0; !sole && number < phases; ++number) {
+    const bool apart = !plan.writesTiles() || plan.blocks() > 1;
+    runRow(task, channels, {{columnPhase(task, number), panel, row, {}, number}},
+           apart ? e.at(acc, number * plan.stripAccumulators()) : acc);
+  }
+  if (reducer.exists())
+    for (const Task &each : rowPhasesOf(task))
+      e.when(e.both(channels.isLast, e.less(row, rowsOfTiles(each))),
+             [&] { reduceStrip(each, panel, row); });
+  if (!plan.writesTiles())
+    e.when(channels.isLast, [&] { finishStrip(task, panel, row, acc); });
+}
+
+void DataPhase::runTiles(const Task &task, const ChannelBlock &channels) {
+  Value rows = e.constant(0);
+  for (const Task &each : rowPhasesOf(task))
+    rows = e.maximum(rows, rowsOfTiles(each));
   e.loop(task.panel, task.panelEnd, 1, [&](Value panel) {
     if (schedule.packsInTask)
       packPiece({task.group, panel, channels.first, e.add(channels.first, channels.count)},
                 channels.panels);
-    e.loop(e.constant(0), rowsOfTiles(task), 1, [&](Value row) { runStrip(panel, row); });
+    e.loop(e.constant(0), rows, 1, [&](Value row) { runStrip(task, channels, panel, row); });
   });
 }
 
@@ -715,6 +775,7 @@ static SmallVector<int64_t> targetOffsets(const KernelSpec &spec, const DataPlan
       spec, blockMap(g.batch, g.groups * g.targetChannels, g.targetBlock, g.target));
   if (!strides)
     return {};
+  assert((*strides)[2] == 1 && "a vector holds channels that stand together");
   SmallVector<int64_t> offsets;
   for (int64_t row = 0; row < plan.schedule.boxRows; ++row)
     for (int64_t col = 0; col < plan.schedule.boxCols; ++col)

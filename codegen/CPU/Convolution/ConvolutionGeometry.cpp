@@ -114,6 +114,16 @@ int64_t DataGeometry::taps(int64_t phase) const {
   return result;
 }
 
+std::optional<int64_t> DataGeometry::solePhase() const {
+  llvm::SmallVector<int64_t> some;
+  for (int64_t phase = 0; phase < phases(); ++phase)
+    if (taps(phase) > 0)
+      some.push_back(phase);
+  if (targetBlock == 1 || !isFlat() || phases() == 1 || some.size() != 1)
+    return std::nullopt;
+  return some.front();
+}
+
 int64_t DataGeometry::sourceElements() const {
   return batch * groups * sourceChannels * source[0] * source[1] * source[2];
 }

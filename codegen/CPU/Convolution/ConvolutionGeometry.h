@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace dlc::codegen {
 
@@ -110,6 +111,11 @@ struct DataGeometry {
   /// Those of one row phase follow each other; their columns take turns in the target.
   int64_t columnPhases() const { return int64_t(dimensions[2].size()); }
   int64_t rowPhases() const { return phases() / columnPhases(); }
+  /// The one phase of several that has taps, of a flat target in blocks: all other pixels are zero,
+  /// and written beside its own.
+  std::optional<int64_t> solePhase() const;
+  /// Row phases that have tasks of their own.
+  int64_t taskPhases() const { return solePhase() ? 1 : rowPhases(); }
   const PhaseDimension &dimension(int64_t phase, unsigned axis) const;
   int64_t taps(int64_t phase) const;
   int64_t sourceElements() const;

@@ -281,7 +281,7 @@ void DataBlocking::takeDivisor() {
 }
 
 int64_t DataBlocking::tasks() const {
-  return g.rowPhases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
+  return g.taskPhases() * g.batch * g.groups * g.maxCount(0) * ceilDiv(panels, s.panels) *
          ceilDiv(tileRows, s.bandRows) * ceilDiv(tileCols, s.bandCols);
 }
 
@@ -324,7 +324,7 @@ void DataBlocking::divide() {
 /// Whether no two tasks pack the same part of the filter. A row phase packs all taps of a channel,
 /// of which it needs some.
 static bool packsOnce(const DataGeometry &g, const DataSchedule &s) {
-  return g.batch == 1 && g.maxCount(0) == 1 && (product(g.kernel) == 1 || g.rowPhases() == 1) &&
+  return g.batch == 1 && g.maxCount(0) == 1 && (product(g.kernel) == 1 || g.taskPhases() == 1) &&
          s.bandRows * s.boxRows >= g.maxCount(1) && s.bandCols * s.boxCols >= g.maxCount(2);
 }
 

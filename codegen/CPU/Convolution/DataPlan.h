@@ -140,7 +140,7 @@ struct DataPlan {
   }
   /// Of each channel's pixels: into how many pieces tasks divide them.
   int64_t pieces() const {
-    return geometry.rowPhases() * geometry.batch * geometry.maxCount(0) * rowBands() * colBands();
+    return geometry.taskPhases() * geometry.batch * geometry.maxCount(0) * rowBands() * colBands();
   }
 
 private:

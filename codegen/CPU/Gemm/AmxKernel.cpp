@@ -118,8 +118,8 @@ void TileBuilder::multiply(Value a, Value b, Value distanceB) {
 
 LLVM::LLVMFuncOp AmxKernel::emit(ModuleOp module, const CpuTarget &target, Element element,
                                  const MicroTile &tile, StringRef name) const {
-  assert(tile.rows() % side == 0 && tile.columnOffsets.empty() && tile.imaginary == 0 &&
-         !tile.laterOffsets);
+  assert(tile.rows() % side == 0 && tile.columnOffsets.empty() && tile.targetOffsets.empty() &&
+         tile.imaginary == 0 && !tile.laterOffsets);
   OpBuilder b(module.getContext());
   PackEmitter e(b, module.getLoc(), module, target, element);
   Type p = e.pointerType(), i64 = b.getI64Type();

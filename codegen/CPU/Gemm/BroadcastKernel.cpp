@@ -153,10 +153,9 @@ LLVM::LLVMFuncOp BroadcastKernel::emit(ModuleOp module, const CpuTarget &target,
         ends,
         [&] {
           for (int64_t i = 0; i < count; ++i)
-            LLVM::StoreOp::create(b, e.loc, e.convertFloat(sum(i), e.element.stored),
-                                  e.atStored(function.getArgument(6 + i % tile.vectors),
-                                             e.constant(tile.targetOffsets[i / tile.vectors])),
-                                  e.element.storedBytes());
+            e.storeVector(e.convertFloat(sum(i), e.element.stored),
+                          function.getArgument(6 + i % tile.vectors),
+                          e.constant(tile.targetOffsets[i / tile.vectors]));
         },
         toAccumulators);
   };

@@ -12,7 +12,7 @@
 // its vectors stands at a fixed distance from the first. A is read by scalar broadcasts from where
 // it lies: row m stands at a fixed distance from row 0, step s either at s * stepA or at
 // offsets[s], so that a convolution's taps need no im2col. Accumulators live in registers during
-// the loop and are stored once, packed [rows][vectors * lanes].
+// the loop and are stored once: packed [rows][vectors * lanes], or, rounded, as results.
 //
 // Where the instruction takes groups of rows and of steps (`group`), the rows of a group stand at
 // one distance in A, and its steps follow each other there. In the sum a group's steps are `apart`
@@ -50,8 +50,8 @@ struct MicroTile {
   bool laterOffsets = false;
   /// How many such arguments there are: the same lines of each.
   int64_t laterArguments = 1;
-  /// Where the sums of each row go that end with a call, in stored elements from where the first
-  /// row's go, which is an argument for each vector; none: all stay accumulators.
+  /// Of a call that ends its sums: where each row's are stored, in stored elements from pointers
+  /// that are arguments, one for each vector. Empty: there are no such arguments.
   llvm::SmallVector<int64_t> targetOffsets;
   /// Accumulators are where those of the call before were: near.
   bool nearAccumulators = false;
@@ -92,10 +92,12 @@ public:
   /// Of one step.
   virtual double cycles(const MachineModel &machine, int64_t rows, int64_t vectors) const = 0;
 
-  /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, later...]);
-  /// `accumulate` adds to what acc holds; `later` is what laterLines begin with, brought into L2. A
-  /// module with several gives each a name. Accumulators are computed elements. Of a kernel of
-  /// groups there is one more argument behind `accumulate`, `apart`, an i64. No laterOffsets there.
+  /// The function of `module`: void (a, b, offsets, steps: i64, acc, accumulate: i1[, target...]
+  /// [, later...]); `accumulate` adds to what acc holds. The sums go to acc, or to where targets
+  /// and targetOffsets say, unless the first target is null. `later` is what laterLines begin with,
+  /// brought into L2. A module with several gives each a name. Accumulators are computed elements.
+  /// Of a kernel of groups there is one more argument behind `accumulate`, `apart`, an i64, and
+  /// neither laterOffsets nor targetOffsets.
   virtual mlir::LLVM::LLVMFuncOp emit(mlir::ModuleOp module, const CpuTarget &target,
                                       Element element, const MicroTile &tile,
                                       llvm::StringRef name = "micro_kernel") const = 0;

@@ -20,16 +20,6 @@ using namespace dlc::codegen;
 Value PackEmitter::loadAligned(Value pointer) {
   return LLVM::LoadOp::create(b, loc, vectorType(), pointer, target.vectorBytes);
 }
-void PackEmitter::branch(Value condition, llvm::function_ref<void()> then,
-                         llvm::function_ref<void()> otherwise) {
-  auto both = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(both.thenBlock());
-  then();
-  b.setInsertionPointToStart(both.elseBlock());
-  otherwise();
-}
-
 void PackEmitter::storeAligned(Value vector, Value pointer) {
   LLVM::StoreOp::create(b, loc, vector, pointer, target.vectorBytes);
 }
@@ -152,6 +142,16 @@ Value PackEmitter::readLanes(Value count, Value mask, llvm::function_ref<Value(V
 void PackEmitter::clearRows(Value tile, Value first) {
   loop(first, constant(lanes), 1,
        [&](Value row) { storeAligned(zeroVector(), at(tile, mul(row, lanes))); });
+}
+
+void PackEmitter::branch(Value condition, llvm::function_ref<void()> then,
+                         llvm::function_ref<void()> otherwise) {
+  auto both = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(both.thenBlock());
+  then();
+  b.setInsertionPointToStart(both.elseBlock());
+  otherwise();
 }
 
 Value PackEmitter::alternate(Value even, Value odd, bool upper) {
@@ -488,11 +488,12 @@ Sink PackedPhase::sink(const IndexMap &map) {
       prefetchAt(kernel.result(number), kernel.spec.resultTypes()[number], indices, map,
                  /*forWriting=*/true);
   };
-  sink.address = [this, map](ValueRange indices) {
-    const unsigned number = resultsBehindAnchor(kernel.spec, true).front();
-    return addressOf(kernel.result(number), e.element.stored, indices, map,
-                     *stridesIn(kernel.spec.resultTypes()[number], map.shape));
-  };
+  if (storedStrides(kernel.spec, map))
+    sink.address = [this, map](ValueRange indices) {
+      const unsigned number = resultsBehindAnchor(kernel.spec, true).front();
+      return addressOf(kernel.result(number), e.element.stored, indices, map,
+                       *stridesIn(kernel.spec.resultTypes()[number], map.shape));
+    };
   return sink;
 }
 

@@ -44,9 +44,6 @@ public:
     return at(base, offset, element.stored);
   }
 
-  void branch(mlir::Value condition, llvm::function_ref<void()> then,
-              llvm::function_ref<void()> otherwise);
-
   /// A full vector at a place aligned to vectors.
   mlir::Value loadAligned(mlir::Value pointer);
   void storeAligned(mlir::Value vector, mlir::Value pointer);
@@ -98,6 +95,10 @@ public:
   /// of 16 bits, NEON none at all: there, whole vectors take a branch of their own.
   mlir::Value readLanes(mlir::Value count, mlir::Value mask,
                         llvm::function_ref<mlir::Value(mlir::Value mask)> read);
+
+  /// Either of both.
+  void branch(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise);
 
   /// The lower or upper halves of two vectors, their lanes in turn.
   mlir::Value alternate(mlir::Value even, mlir::Value odd, bool upper);
@@ -156,7 +157,7 @@ struct Sink {
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value, const Place &)> reduced;
   /// Fetches the lines that a write of one vector at these indices will read or write.
   std::function<void(mlir::ValueRange)> prefetch;
-  /// The address of the element at these indices, stored, where storedStrides has distances.
+  /// The address of the element at these indices, stored; empty unless storedStrides has distances.
   std::function<mlir::Value(mlir::ValueRange)> address;
 };
 

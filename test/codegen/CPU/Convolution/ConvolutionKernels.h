@@ -132,26 +132,30 @@ inline std::array<KernelSource, 3> convolutionKernels(const ConvolutionShapes &s
                  x + ", " + y + " to " + w)};
 }
 
-/// The kernel, of a convolution that gives %c, with its ReLU stored instead, behind it the moments
-/// of what is stored, and a sum with an addend for each channel, both in f32. `shape`: of the
-/// result, which has that element.
+/// The kernel, of a convolution that gives %c, with its ReLU stored instead, if it is to have one,
+/// behind it the moments of what is stored, and a sum with an addend for each channel, both in f32.
+/// `shape`: of the result, which has that element.
 inline KernelSource withReductions(KernelSource source, const std::vector<int> &shape,
-                                   const std::string &element = "f32") {
+                                   const std::string &element = "f32", bool relu = true) {
   const std::string single = tensorType(shape), stored = source.results;
   const std::string plain = "tensor<" + numberList(shape, "x") + "x" + element + ">";
-  const std::string reduced = element == "f32" ? "%relu" : "%single";
+  const std::string result = relu ? "%relu" : "%c";
+  const std::string reduced = element == "f32" ? result : "%single";
   const std::string kept = "tensor<" + std::to_string(shape[1]) + "xf32>";
   const bool isPlain = stored == plain;
   std::string &block = source.block;
-  block = block.substr(0, block.find(isPlain ? "  dl.yield" : "  %stored")) +
-          "  %relu = dl.relu %c : " + plain +
-          (isPlain ? "" : "\n  %stored = dl.convert_layout %relu : " + plain + " to " + stored) +
-          (element == "f32" ? "" : "\n  %single = dl.cast %relu : " + plain + " to " + single) +
-          "\n  %moments:2 = dl.moments " + reduced + " axes = [0, 2, 3] : " + single +
-          "\n  %total = dl.reduce sum " + reduced + " axes = [0, 2, 3] : " + single +
-          "\n  %shifted = dl.add %total, %each : " + kept + "\n  dl.yield " +
-          (isPlain ? "%relu" : "%stored") + ", %moments#0, %moments#1, %shifted : " + stored +
-          ", " + kept + ", " + kept + ", " + kept;
+  block =
+      block.substr(0, block.find(isPlain ? "  dl.yield" : "  %stored")) +
+      (relu ? "  %relu = dl.relu %c : " + plain : "") +
+      (isPlain ? ""
+               : "\n  %stored = dl.convert_layout " + result + " : " + plain + " to " + stored) +
+      (element == "f32" ? ""
+                        : "\n  %single = dl.cast " + result + " : " + plain + " to " + single) +
+      "\n  %moments:2 = dl.moments " + reduced + " axes = [0, 2, 3] : " + single +
+      "\n  %total = dl.reduce sum " + reduced + " axes = [0, 2, 3] : " + single +
+      "\n  %shifted = dl.add %total, %each : " + kept + "\n  dl.yield " +
+      (isPlain ? result : "%stored") + ", %moments#0, %moments#1, %shifted : " + stored + ", " +
+      kept + ", " + kept + ", " + kept;
   block.insert(block.find("):"), ", %each: " + kept);
   source.operands += ", " + kept;
   source.results += ", " + kept + ", " + kept + ", " + kept;
@@ -161,13 +165,14 @@ inline KernelSource withReductions(KernelSource source, const std::vector<int> &
 /// Convolutions of blocks of channels with reductions behind: forward, backward data.
 inline std::array<KernelSource, 2> convolutionReductions(const ConvolutionShapes &s,
                                                          bool last = false,
-                                                         const std::string &element = "f32") {
+                                                         const std::string &element = "f32",
+                                                         bool relu = true) {
   auto kernels = convolutionKernels(s);
   auto inBlocks = [&](const KernelSource &source) {
     return inElement(withBlocks(source, s, Blocked::Both, last), element);
   };
-  return {withReductions(inBlocks(kernels[0]), s.y, element),
-          withReductions(inBlocks(kernels[1]), s.x, element)};
+  return {withReductions(inBlocks(kernels[0]), s.y, element, relu),
+          withReductions(inBlocks(kernels[1]), s.x, element, relu)};
 }
 
 /// The same without a cast, and of that kind in place of the sum: also what is reduced, and the

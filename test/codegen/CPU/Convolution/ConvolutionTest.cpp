@@ -155,6 +155,34 @@ TEST(Convolution, Elements) {
         checkKernel(inElement(source, element), rounding, "cpu-convolution");
 }
 
+/// Blocks of channels: phases, groups, several vectors of a block, and panels that end early.
+TEST(Convolution, ElementsInBlocks) {
+  for (const auto &[element, rounding] : otherElements)
+    for (const ConvolutionShapes &shapes : std::vector<ConvolutionShapes>{
+             {{2, 32, 9, 10}, {48, 32, 1, 1}, {2, 48, 5, 5}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+             {{2, 32, 9, 9}, {32, 16, 3, 3}, {2, 32, 5, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 2},
+             {{1, 32, 12, 7}, {80, 32, 1, 1}, {1, 80, 12, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}}})
+      for (unsigned direction : {0, 1})
+        checkKernel(
+            inElement(withBlocks(convolutionKernels(shapes)[direction], shapes, Blocked::Both),
+                      element),
+            rounding, "cpu-convolution");
+}
+
+/// Beside the convolution itself its ReLU is a result.
+TEST(Convolution, TwoResults) {
+  const ConvolutionShapes shapes = {{2, 32, 9, 10}, {48, 32, 1, 1}, {2, 48, 9, 10},
+                                    {1, 1},         {0, 0, 0, 0},   {1, 1}};
+  const std::string plain = tensorType(shapes.y), stored = blockedType(shapes.y);
+  KernelSource source = withBlocks(convolutionKernels(shapes)[0], shapes, Blocked::Both);
+  source.block = source.block.substr(0, source.block.find("  dl.yield")) +
+                 "  %relu = dl.relu %c : " + plain +
+                 "\n  %other = dl.convert_layout %relu : " + plain + " to " + stored +
+                 "\n  dl.yield %stored, %other : " + stored + ", " + stored;
+  source.results = stored + ", " + stored;
+  checkKernel(source, rounding, "cpu-convolution");
+}
+
 /// Bodies before and behind, each op of which rounds.
 TEST(Convolution, ElementsOfBodies) {
   for (const auto &[element, rounding] : otherElements)
@@ -356,6 +384,21 @@ TEST(Convolution, BlockedSampling) {
                {Blocked::Both});
 }
 
+/// One phase has taps, of those that the others lie around: not the first, of several taps, with
+/// fewer rows and columns than others, in a task that packs.
+TEST(Convolution, BlockedSolePhase) {
+  const std::vector<Blocked> both = {Blocked::Both};
+  checkBlocked({{2, 32, 9, 10}, {32, 32, 1, 1}, {2, 32, 6, 6}, {2, 2}, {1, 1, 1, 1}, {1, 1}}, both);
+  checkBlocked({{2, 16, 13, 12}, {32, 16, 3, 3}, {2, 32, 7, 6}, {2, 2}, {2, 2, 2, 2}, {2, 2}},
+               both);
+  checkBlocked({{2, 32, 40, 8}, {32, 16, 1, 1}, {2, 32, 20, 8}, {2, 1}, {0, 0, 0, 0}, {1, 1}, 2},
+               both);
+  checkBlocked({{2, 32, 8, 40}, {304, 32, 1, 1}, {2, 304, 8, 14}, {1, 3}, {0, 0, 0, 2}, {1, 1}},
+               both);
+  checkBlocked({{1, 80, 7, 7}, {112, 80, 1, 1}, {1, 112, 4, 4}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+               both);
+}
+
 /// Of one image, whose filter is larger: tasks pack it. Panels and blocks of channels that end
 /// early, of plain images, groups, phases of columns, and phases without taps.
 TEST(Convolution, PackedByTasks) {
@@ -379,9 +422,10 @@ TEST(Convolution, Reductions) {
            {{2, 16, 19, 21}, {80, 16, 3, 3}, {2, 80, 19, 21}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
            {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
            {{1, 32, 4, 5}, {80, 32, 3, 3}, {1, 80, 4, 5}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
-           {{2, 32, 9, 8}, {32, 16, 3, 1}, {2, 32, 9, 8}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 2}})
-    for (bool last : {false, true})
-      for (const KernelSource &source : convolutionReductions(shapes, last))
+           {{2, 32, 9, 8}, {32, 16, 3, 1}, {2, 32, 9, 8}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 2},
+           {{2, 32, 9, 10}, {48, 32, 1, 1}, {2, 48, 5, 5}, {2, 2}, {0, 0, 0, 0}, {1, 1}}})
+    for (auto [last, relu] : {std::pair(false, true), {true, true}, {false, false}})
+      for (const KernelSource &source : convolutionReductions(shapes, last, "f32", relu))
         checkKernel(source, rounding, "cpu-convolution");
 }
 
@@ -393,10 +437,11 @@ TEST(Convolution, SmallReductions) {
   for (const OtherElement &element : otherElements) {
     if (element.name == std::string("f64"))
       continue;
-    for (const KernelSource &source : convolutionReductions(shapes, false, element.name)) {
-      checkKernel(source, element.rounding, "cpu-convolution");
-      checkReducesStored(source, rounding, "cpu-convolution");
-    }
+    for (bool relu : {true, false})
+      for (const KernelSource &source : convolutionReductions(shapes, false, element.name, relu)) {
+        checkKernel(source, element.rounding, "cpu-convolution");
+        checkReducesStored(source, rounding, "cpu-convolution");
+      }
     for (const char *kind : {"sum", "max"})
       for (const KernelSource &source : uncastReductions(shapes, element.name, kind))
         checkKernel(source, 2 * element.rounding, "cpu-convolution");

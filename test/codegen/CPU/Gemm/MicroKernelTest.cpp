@@ -48,8 +48,12 @@ static std::string assemblyOf(const MicroKernel &kernel, const CpuTarget &target
 /// The code of a micro-kernel's loop over pairs of steps: from the label in front of what it keeps
 /// apart to the jump back there.
 static std::string loopOf(const AssemblyCase &test, const CpuTarget &target, int64_t rows,
-                          int64_t vectors) {
+                          int64_t vectors, bool stores) {
   MicroTile tile;
+  if (stores) {
+    tile.targetOffsets = llvm::to_vector(llvm::seq<int64_t>(0, rows));
+    tile.laterLines = 1;
+  }
   tile.rowOffsets = llvm::to_vector(llvm::seq<int64_t>(0, rows));
   tile.vectors = vectors;
   tile.stepA = rows;
@@ -80,20 +84,21 @@ TEST(MicroKernel, Assembly) {
     for (int64_t vectors = 1; vectors <= 4; ++vectors) {
       const int64_t rows = test.most[vectors - 1];
       EXPECT_EQ(test.kernel.mostRows(machine, vectors), rows);
-      const std::string loop = loopOf(test, target, rows, vectors);
       const std::string what = std::string(test.cpu) + " " + test.element.str() + " " +
                                std::to_string(rows) + "x" + std::to_string(vectors);
-      EXPECT_EQ(StringRef(loop).count(test.instruction), size_t(2 * rows * vectors)) << what;
-      // Sixteen registers that are all in use LLVM 22 is one short of, as it broadcasts into sums.
-      if (target.vectorRegisters > 16 || vectors > 1)
-        EXPECT_EQ(StringRef(loop).count("(%rsp"), 0u) << what;
+      for (bool stores : {false, true}) {
+        const std::string loop = loopOf(test, target, rows, vectors, stores);
+        EXPECT_EQ(StringRef(loop).count(test.instruction), size_t(2 * rows * vectors)) << what;
+        // Sixteen registers that are all in use LLVM 22 is one short of, as it broadcasts into
+        // sums.
+        if (target.vectorRegisters > 16 || vectors > 1)
+          EXPECT_EQ(StringRef(loop).count("(%rsp"), 0u) << what;
+      }
     }
   }
 }
 
-/// Sums that end with a call go from registers to where results are stored, rounded there: no
-/// others are read or written on that way, and both ways, of sums that begin before it and of those
-/// that do not, have their own.
+/// Sums that end with a call are rounded in registers, to where results are stored.
 TEST(MicroKernel, AssemblyOfResults) {
   const CpuTarget target = llvm::cantFail(CpuTarget::get("znver4"));
   MicroTile tile;
