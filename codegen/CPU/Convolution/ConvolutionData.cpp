@@ -4,7 +4,8 @@
 //   0  packs the filter into panels [phase][group][panel][source channel][tap][vectors * lanes], or
 //      by rows of taps within each block of channels (DataPlan::skipsRows), in the workspace,
 //      unless tasks of the other pack the panels that they need into their scratch;
-//   1  for each (image, group, band of pixels of a row phase, chunk of panels): copies the source
+//   1  for each (image, group, band of pixels of a row phase, or of all phases where one alone has
+//      taps, chunk of panels): copies the source
 //      block with its zero border, or of a sampling geometry tile by tile, runs the micro-kernel
 //      over strips of tiles of each column phase, transposes each finished strip to channel-major
 //      rows and writes them, the columns of two phases in turn.
@@ -101,6 +102,7 @@ private:
                 Value isStored);
   Value hasSums(const Task &task, const Tile &tile);
   void runRow(const Task &task, const ChannelBlock &channels, SmallVector<Tile> tiles, Value acc);
+  void runTile(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot);
   SmallVector<Tile> tilesBesideSole(Value panel, Value row);
   void runStrip(const Task &task, const ChannelBlock &channels, Value panel, Value row);
   void runTiles(const Task &task, const ChannelBlock &channels);
@@ -108,6 +110,7 @@ private:
   void forEachVector(const Task &task, const Tile &tile, int64_t step,
                      llvm::function_ref<void(Value place, ValueRange indices)> body);
   void prefetchTile(const Task &task, const Tile &tile);
+  void writeTile(const Task &task, const Tile &tile, Value acc);
   void finishTile(const Task &task, const Tile &tile, Value acc);
   void reduceStrip(const Task &task, Value panel, Value row);
   Strip stripOf(const Task &task, Value row);
@@ -527,7 +530,7 @@ Value DataPhase::hasSums(const Task &task, const Tile &tile) {
 void DataPhase::runRow(const Task &task, const ChannelBlock &channels, SmallVector<Tile> tiles,
                        Value acc) {
   const bool writesAtOnce = plan.writesTiles() && plan.blocks() == 1;
-  Value none = e.number(0, e.b.getI1Type()), cols = e.constant(0);
+  Value cols = e.constant(0);
   for (const Tile &tile : tiles)
     cols = e.maximum(cols, colsOfTiles(task, tile));
   e.loop(e.constant(0), cols, 1, [&](Value col) {
@@ -542,14 +545,25 @@ void DataPhase::runRow(const Task &task, const ChannelBlock &channels, SmallVect
         for (const Tile &tile : tiles)
           prefetchTile(task, tile);
       });
-    for (const Tile &tile : tiles) {
-      Value isStored = stores ? storesTile(task, channels, tile) : Value();
-      e.when(hasSums(task, tile), [&] { multiply(task, channels, tile, slot, isStored); });
-      Value isLeft = stores ? e.both(channels.isLast, e.equal(isStored, none)) : channels.isLast;
-      if (plan.writesTiles())
-        e.when(isLeft, [&] { finishTile(task, tile, slot); });
-    }
+    runTile(task, channels, tiles.front(), slot);
+    if (sole)
+      e.when(channels.isLast, [&] {
+        for (const Tile &tile : ArrayRef(tiles).drop_front())
+          writeTile(task, tile, {});
+      });
   });
+}
+
+void DataPhase::runTile(const Task &task, const ChannelBlock &channels, const Tile &tile,
+                        Value slot) {
+  Value isStored, isLeft = channels.isLast;
+  if (stores) {
+    isStored = storesTile(task, channels, tile);
+    isLeft = e.both(isLeft, e.equal(isStored, e.number(0, e.b.getI1Type())));
+  }
+  e.when(hasSums(task, tile), [&] { multiply(task, channels, tile, slot, isStored); });
+  if (plan.writesTiles())
+    e.when(isLeft, [&] { finishTile(task, tile, slot); });
 }
 
 /// Tiles of all phases, the sole one's first and then those of its row phase.
@@ -639,17 +653,20 @@ void DataPhase::prefetchTile(const Task &task, const Tile &tile) {
                 [&](Value, ValueRange indices) { target.prefetch(indices); });
 }
 
-/// Without taps a tile is zero.
+/// Without sums a tile is zero.
+void DataPhase::writeTile(const Task &task, const Tile &tile, Value acc) {
+  forEachVector(task, tile, plan.lanes, [&](Value place, ValueRange indices) {
+    Value vector = acc ? e.loadAligned(e.at(acc, place)) : e.zeroVector();
+    target.write(vector, {SmallVector<Value>(indices), 2, 1, {}});
+  });
+}
+
 void DataPhase::finishTile(const Task &task, const Tile &tile, Value acc) {
-  auto write = [&](bool exists) {
-    forEachVector(task, tile, plan.lanes, [&](Value place, ValueRange indices) {
-      Value vector = exists ? e.loadAligned(e.at(acc, place)) : e.zeroVector();
-      target.write(vector, {SmallVector<Value>(indices), 2, 1, {}});
-    });
-  };
+  if (sole)
+    return writeTile(task, tile, acc);
   Value taps = hasTaps(tile.phase);
-  e.when(taps, [&] { write(true); });
-  e.when(e.equal(taps, e.number(0, e.b.getI1Type())), [&] { write(false); });
+  e.when(taps, [&] { writeTile(task, tile, acc); });
+  e.when(e.equal(taps, e.number(0, e.b.getI1Type())), [&] { writeTile(task, tile, {}); });
 }
 
 /// What a row of tiles of all column phases has written.

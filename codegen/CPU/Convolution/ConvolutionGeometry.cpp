@@ -115,13 +115,17 @@ int64_t DataGeometry::taps(int64_t phase) const {
 }
 
 std::optional<int64_t> DataGeometry::solePhase() const {
-  llvm::SmallVector<int64_t> some;
-  for (int64_t phase = 0; phase < phases(); ++phase)
-    if (taps(phase) > 0)
-      some.push_back(phase);
-  if (targetBlock == 1 || !isFlat() || phases() == 1 || some.size() != 1)
+  const int64_t most = 16; // each has code of its own
+  if (targetBlock == 1 || !isFlat() || phases() == 1 || phases() > most)
     return std::nullopt;
-  return some.front();
+  std::optional<int64_t> sole;
+  for (int64_t phase = 0; phase < phases(); ++phase)
+    if (taps(phase) > 0) {
+      if (sole)
+        return std::nullopt;
+      sole = phase;
+    }
+  return sole;
 }
 
 int64_t DataGeometry::sourceElements() const {

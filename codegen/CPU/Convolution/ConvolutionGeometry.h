@@ -111,10 +111,10 @@ struct DataGeometry {
   /// Those of one row phase follow each other; their columns take turns in the target.
   int64_t columnPhases() const { return int64_t(dimensions[2].size()); }
   int64_t rowPhases() const { return phases() / columnPhases(); }
-  /// The one phase of several that has taps, of a flat target in blocks: all other pixels are zero,
-  /// and written beside its own.
+  /// The one phase of several, not too many, that has taps, of a flat target in blocks: all other
+  /// pixels are zero, and written beside its own.
   std::optional<int64_t> solePhase() const;
-  /// Row phases that have tasks of their own.
+  /// Row phases among which tasks are divided: one where all share them.
   int64_t taskPhases() const { return solePhase() ? 1 : rowPhases(); }
   const PhaseDimension &dimension(int64_t phase, unsigned axis) const;
   int64_t taps(int64_t phase) const;

@@ -397,6 +397,12 @@ TEST(Convolution, BlockedSolePhase) {
                both);
   checkBlocked({{1, 80, 7, 7}, {112, 80, 1, 1}, {1, 112, 4, 4}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
                both);
+  checkBlocked({{1, 80, 8, 9}, {112, 80, 1, 1}, {1, 112, 5, 6}, {2, 2}, {1, 1, 1, 1}, {1, 1}});
+  checkBlocked({{1, 80, 7, 7}, {112, 80, 3, 3}, {1, 112, 4, 4}, {2, 2}, {2, 2, 2, 2}, {2, 2}},
+               both);
+  // More phases than have code of their own.
+  checkBlocked({{1, 16, 10, 11}, {16, 16, 1, 1}, {1, 16, 2, 3}, {5, 5}, {0, 0, 0, 0}, {1, 1}},
+               both);
 }
 
 /// Of one image, whose filter is larger: tasks pack it. Panels and blocks of channels that end
@@ -423,7 +429,8 @@ TEST(Convolution, Reductions) {
            {{2, 16, 13, 15}, {32, 16, 3, 3}, {2, 32, 7, 8}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
            {{1, 32, 4, 5}, {80, 32, 3, 3}, {1, 80, 4, 5}, {1, 1}, {1, 1, 1, 1}, {1, 1}},
            {{2, 32, 9, 8}, {32, 16, 3, 1}, {2, 32, 9, 8}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 2},
-           {{2, 32, 9, 10}, {48, 32, 1, 1}, {2, 48, 5, 5}, {2, 2}, {0, 0, 0, 0}, {1, 1}}})
+           {{2, 32, 9, 10}, {48, 32, 1, 1}, {2, 48, 5, 5}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+           {{2, 32, 9, 8}, {48, 32, 1, 1}, {2, 48, 6, 5}, {2, 2}, {1, 1, 1, 1}, {1, 1}}})
     for (auto [last, relu] : {std::pair(false, true), {true, true}, {false, false}})
       for (const KernelSource &source : convolutionReductions(shapes, last, "f32", relu))
         checkKernel(source, rounding, "cpu-convolution");
