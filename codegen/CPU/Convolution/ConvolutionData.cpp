@@ -5,16 +5,17 @@
 //      by rows of taps within each block of channels (DataPlan::skipsRows), in the workspace,
 //      unless tasks of the other pack the panels that they need into their scratch;
 //   1  for each (image, group, band of pixels of a row phase, or of all phases where one alone has
-//      taps, chunk of panels): copies the source
-//      block with its zero border, or of a sampling geometry tile by tile, runs the micro-kernel
-//      over strips of tiles of each column phase, transposes each finished strip to channel-major
-//      rows and writes them, the columns of two phases in turn.
+//      taps, chunk of panels): copies the source block with its zero border, or of a sampling
+//      geometry tile by tile, runs the micro-kernel over strips of tiles of each column phase,
+//      transposes each finished strip to channel-major rows and writes them, the columns of two
+//      phases in turn.
 //
 // Of a source in blocks of channels the copy has such blocks, too, or there is none. A target in
-// blocks is written tile by tile, vectors of channels as they stand in the accumulators. Where the
-// micro-kernel multiplies pairs, those are neighbours among the channels of a block: source
-// channels are counted in places, copied as they are stored, and put together in the panels. Of an
-// odd number of row-major channels, rows of taps may be channels (tapRowsProblem).
+// blocks is written tile by tile, vectors of channels as they stand in the accumulators, by the
+// micro-kernel where it can. Where the micro-kernel multiplies pairs, those are neighbours among
+// the channels of a block: source channels are counted in places, copied as they are stored, and
+// put together in the panels. Of an odd number of row-major channels, rows of taps may be channels
+// (tapRowsProblem).
 //
 //===------------------------------------------------------------------------------------------===//
 #include "codegen/CPU/Convolution/Convolution.h"
@@ -96,7 +97,6 @@ private:
   Value numberOf(const Tile &tile);
   Value laterPanel(const Task &task, const ChannelBlock &channels, const Tile &tile);
   Value storesTile(const Task &task, const ChannelBlock &channels, const Tile &tile);
-  Value targetOf(const Task &task, const Tile &tile, int64_t lane);
   void prefetchNext(const Task &task, const ChannelBlock &channels, const Tile &tile);
   void multiply(const Task &task, const ChannelBlock &channels, const Tile &tile, Value slot,
                 Value isStored);
@@ -107,6 +107,8 @@ private:
   void runStrip(const Task &task, const ChannelBlock &channels, Value panel, Value row);
   void runTiles(const Task &task, const ChannelBlock &channels);
   // The target.
+  SmallVector<Value> targetOf(const Task &task, const Tile &tile, std::pair<Value, Value> pixel,
+                              int64_t lane);
   void forEachVector(const Task &task, const Tile &tile, int64_t step,
                      llvm::function_ref<void(Value place, ValueRange indices)> body);
   void prefetchTile(const Task &task, const Tile &tile);
@@ -476,17 +478,6 @@ Value DataPhase::storesTile(const Task &task, const ChannelBlock &channels, cons
   return ends;
 }
 
-/// Where the first sums of a tile go, of its channels from `lane` on.
-Value DataPhase::targetOf(const Task &task, const Tile &tile, int64_t lane) {
-  Value channel =
-      e.add(e.mul(task.group, geometry.targetChannels), e.add(e.mul(tile.panel, plan.width), lane));
-  return target.address(
-      {task.image, e.div(channel, geometry.targetBlock), e.rem(channel, geometry.targetBlock),
-       e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0])),
-       e.add(field(tile.phase, FirstH), e.mul(rowsOf(task, tile).first, geometry.targetStep[1])),
-       e.add(e.mul(colsOf(task, tile).first, geometry.targetStep[2]), tile.column)});
-}
-
 void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const Tile &tile,
                          Value slot, Value isStored) {
   Value taps = field(tile.phase, Taps), steps = e.mul(channels.count, taps);
@@ -506,8 +497,10 @@ void DataPhase::multiply(const Task &task, const ChannelBlock &channels, const T
     arguments.push_back(taps);
   if (stores) {
     Value none = LLVM::ZeroOp::create(e.b, e.loc, e.pointerType());
+    const std::pair first(rowsOf(task, tile).first, colsOf(task, tile).first);
     for (int64_t lane = 0; lane < plan.width; lane += e.lanes)
-      arguments.push_back(e.select(isStored, targetOf(task, tile, lane), none));
+      arguments.push_back(
+          e.select(isStored, target.address(targetOf(task, tile, first, lane)), none));
   }
   if (plan.sourceLines() > 0)
     arguments.push_back(laterOf(task, tile));
@@ -617,29 +610,35 @@ void DataPhase::runTiles(const Task &task, const ChannelBlock &channels) {
   });
 }
 
+/// The target's indices of a pixel of the tile's phase, and of the tile's channels from `lane` on.
+SmallVector<Value> DataPhase::targetOf(const Task &task, const Tile &tile,
+                                       std::pair<Value, Value> pixel, int64_t lane) {
+  Value channel =
+      e.add(e.mul(task.group, geometry.targetChannels), e.add(e.mul(tile.panel, plan.width), lane));
+  return {task.image,
+          e.div(channel, geometry.targetBlock),
+          e.rem(channel, geometry.targetBlock),
+          e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0])),
+          e.add(field(tile.phase, FirstH), e.mul(pixel.first, geometry.targetStep[1])),
+          e.add(e.mul(pixel.second, geometry.targetStep[2]), tile.column)};
+}
+
 /// The vectors of a tile that are to be written, `step` channels apart: their places in the
 /// accumulators and in the target.
 void DataPhase::forEachVector(const Task &task, const Tile &tile, int64_t step,
                               llvm::function_ref<void(Value place, ValueRange indices)> body) {
   const TileRange rows = rowsOf(task, tile), cols = colsOf(task, tile);
-  Value depth = e.add(field(task.phase, FirstD), e.mul(task.depth, geometry.targetStep[0]));
-  Value lane = e.mul(tile.panel, plan.width);
-  Value firstChannel = e.add(e.mul(task.group, geometry.targetChannels), lane);
   auto writePixel = [&](Value row, Value col) {
     Value pixel = e.add(e.mul(e.sub(row, rows.start), schedule.boxCols), e.sub(col, cols.start));
-    Value h = e.add(field(tile.phase, FirstH), e.mul(row, geometry.targetStep[1]));
-    Value w = e.add(e.mul(col, geometry.targetStep[2]), tile.column);
     for (int64_t v = 0; v < plan.width; v += step) {
-      Value channel = e.add(firstChannel, v);
       auto visit = [&] {
-        body(e.add(e.mul(pixel, plan.width), v),
-             {task.image, e.div(channel, geometry.targetBlock),
-              e.rem(channel, geometry.targetBlock), depth, h, w});
+        body(e.add(e.mul(pixel, plan.width), v), targetOf(task, tile, {row, col}, v));
       };
+      Value lane = e.add(e.mul(tile.panel, plan.width), v);
       if (geometry.targetChannels % plan.width == 0)
         visit();
       else
-        e.when(e.less(e.add(lane, v), e.constant(geometry.targetChannels)), visit);
+        e.when(e.less(lane, e.constant(geometry.targetChannels)), visit);
     }
   };
   e.loop(rows.first, rows.last, 1, [&](Value row) {

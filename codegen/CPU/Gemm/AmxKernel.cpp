@@ -14,7 +14,6 @@
 #include "codegen/CPU/Gemm/MicroKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace dlc;

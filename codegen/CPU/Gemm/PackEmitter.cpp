@@ -377,6 +377,15 @@ static SmallVector<BlockArgument> readBehindAnchor(const KernelSpec &spec, int64
   return readOf(spec, results, elements);
 }
 
+/// stridesIn along indices in place of axes.
+static std::optional<SmallVector<int64_t>> stridesOfIndices(RankedTensorType type,
+                                                            const PackedPhase::IndexMap &map) {
+  auto strides = stridesIn(type, map.shape);
+  if (!strides)
+    return std::nullopt;
+  return llvm::map_to_vector(map.order, [&](unsigned axis) { return (*strides)[axis]; });
+}
+
 Source PackedPhase::source(unsigned number, const IndexMap &map) {
   Value value = kernel.spec.anchorOp()->getOperand(number);
   BlockArgument argument = operandAsStored(value);
@@ -400,11 +409,11 @@ Source PackedPhase::source(unsigned number, const IndexMap &map) {
   };
   if (!argument)
     return source;
-  auto strides = stridesIn(cast<RankedTensorType>(argument.getType()), map.shape);
+  auto type = cast<RankedTensorType>(argument.getType());
+  auto strides = stridesIn(type, map.shape);
   if (!strides)
     return source;
-  for (unsigned axis : map.order)
-    source.strides.push_back((*strides)[axis]);
+  source.strides = *stridesOfIndices(type, map);
   source.address = [this, argument, map, strides = *strides](ValueRange indices) {
     return addressOf(kernel.operand(argument.getArgNumber()), e.element.stored, indices, map,
                      strides);
@@ -447,13 +456,7 @@ std::optional<SmallVector<int64_t>> PackedPhase::storedStrides(const KernelSpec 
   SmallVector<unsigned> numbers = resultsBehindAnchor(spec, true);
   if (numbers.size() != 1 || spec.anchorResult(inAnyLayout(spec.result(numbers[0]))) != 0u)
     return std::nullopt;
-  auto strides = stridesIn(spec.resultTypes()[numbers[0]], map.shape);
-  if (!strides)
-    return std::nullopt;
-  SmallVector<int64_t> ofIndices;
-  for (unsigned axis : map.order)
-    ofIndices.push_back((*strides)[axis]);
-  return ofIndices;
+  return stridesOfIndices(spec.resultTypes()[numbers[0]], map);
 }
 
 Sink PackedPhase::sink(const IndexMap &map) {
