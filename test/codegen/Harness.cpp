@@ -8,10 +8,11 @@
 #include "mlir/Transforms/CSE.h"
 #include "passes/DL/Simplify/Composites.h"
 #include "runtime/Core/ModuleFile.h"
-#include "test/codegen/AmxReference.h"
+#include "test/codegen/InstructionReference.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -249,8 +250,33 @@ std::string CompiledTestKernel::State::load(ArrayRef<std::string> symbols,
   return lookUp(symbols);
 }
 
+/// What stands for an intrinsic: a function outside of the module, or one in it that passes vectors
+/// by their memory and takes the first of them back.
+static llvm::Function *declareReference(llvm::Function &intrinsic, const std::string &name) {
+  using namespace llvm;
+  Module &code = *intrinsic.getParent();
+  llvm::FunctionType *type = intrinsic.getFunctionType();
+  if (!type->getReturnType()->isVectorTy())
+    return Function::Create(type, GlobalValue::ExternalLinkage, name, code);
+  llvm::Type *pointer = PointerType::get(code.getContext(), 0);
+  FunctionCallee outside = code.getOrInsertFunction(
+      name,
+      llvm::FunctionType::get(llvm::Type::getVoidTy(code.getContext()),
+                              SmallVector<llvm::Type *>(type->getNumParams(), pointer), false));
+  auto *function = Function::Create(type, GlobalValue::InternalLinkage, "", code);
+  llvm::IRBuilder<> b(BasicBlock::Create(code.getContext(), "", function));
+  SmallVector<llvm::Value *> places;
+  for (Argument &argument : function->args()) {
+    places.push_back(b.CreateAlloca(argument.getType()));
+    b.CreateStore(&argument, places.back());
+  }
+  b.CreateCall(outside, places);
+  b.CreateRet(b.CreateLoad(type->getReturnType(), places.front()));
+  return function;
+}
+
 /// Compiles the kernel's text for this machine, whatever processor it was made for: LLVM divides
-/// vectors, and functions stand for AMX's instructions.
+/// vectors, and functions stand for instructions.
 std::string CompiledTestKernel::State::loadReference(ArrayRef<std::string> symbols,
                                                      StringRef text) {
   llvm::InitializeNativeTargetAsmPrinter();
@@ -262,20 +288,17 @@ std::string CompiledTestKernel::State::loadReference(ArrayRef<std::string> symbo
   if (!code)
     return diagnostic.getMessage().str();
   llvm::orc::SymbolMap functions;
-  for (auto [intrinsic, address] : amxReference()) {
+  for (auto [intrinsic, address] : instructionReferences()) {
     llvm::Function *called = code->getFunction(intrinsic);
     if (!called)
       continue;
     const std::string name = "reference." + intrinsic.str();
-    auto *function = llvm::Function::Create(called->getFunctionType(),
-                                            llvm::GlobalValue::ExternalLinkage, name, *code);
+    llvm::Function *function = declareReference(*called, name);
     called->replaceAllUsesWith(function);
     called->eraseFromParent();
     functions[jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
                                              llvm::JITSymbolFlags::Exported};
   }
-  if (functions.empty())
-    return "no instruction of AMX";
   for (llvm::Function &function : *code)
     for (StringRef attribute : {"target-cpu", "target-features"})
       function.removeFnAttr(attribute);
@@ -346,15 +369,16 @@ void CompiledTestKernel::State::launch(const SelectedKernel &kernel, TaskOrder o
   }
 }
 
+/// Before the name of a processor: what LLVM knows no other way to, functions compute.
+static constexpr StringLiteral referencePrefix = "reference:";
+
 /// No library computes here: a kernel is all our own. `generator`: empty for the first of all.
 static std::shared_ptr<const codegen::Target> targetOf(StringRef name, StringRef generator) {
-  const bool tiles = name == "amx";
-  if (tiles)
-    name = "sapphirerapids";
+  const bool byReference = name.consume_front(referencePrefix);
   std::shared_ptr<codegen::Target> target =
       llvm::cantFail(getTarget(name.starts_with("cuda") ? name.str() : "cpu:" + name.str()));
   // Where this machine has no such instruction, LLVM would call a library.
-  if (tiles)
+  if (byReference)
     std::static_pointer_cast<CpuTarget>(target)->roundsToBF16 = false;
   target->settings.products = Provider::Own;
   target->settings.convolutions = generator.empty() ? Provider::Own : Provider::Faster;
@@ -397,8 +421,7 @@ void CompiledTestKernel::choose(const KernelSource &source,
   KernelSelector selector(target);
   const KernelOffer &offer = selector.offer(*spec);
   for (const GeneratedCandidate &candidate : offer.candidates) {
-    if ((!generator.empty() && candidate.generator->name() != generator) ||
-        (tiles && !StringRef(candidate.candidate.schedule).ends_with(" amx")))
+    if (!generator.empty() && candidate.generator->name() != generator)
       continue;
     if (offers.size() == number)
       selected = selector.select(offer, candidate);
@@ -413,15 +436,14 @@ CompiledTestKernel::CompiledTestKernel(const KernelSource &source, StringRef tar
                                        StringRef generator, unsigned number)
     : CompiledTestKernel() {
   const std::shared_ptr<const codegen::Target> target = targetOf(targetName, generator);
-  tiles = targetName == "amx";
   choose(source, target, generator, number);
   if (!selected.generator)
     return;
   CompileOptions options;
   options.cache = false;
-  std::string error = target->hasImages() ? loadSimt(*target, options)
-                      : tiles             ? loadReference(*target, options)
-                                          : loadNative(*target, options);
+  std::string error = target->hasImages()                       ? loadSimt(*target, options)
+                      : targetName.starts_with(referencePrefix) ? loadReference(*target, options)
+                                                                : loadNative(*target, options);
   EXPECT_EQ(error, "") << source.moduleText();
   loaded = error.empty();
 }
@@ -436,7 +458,6 @@ SelectedKernel CompiledTestKernel::select(const KernelSource &source, StringRef 
 std::vector<Candidate> CompiledTestKernel::offered(const KernelSource &source, StringRef target,
                                                    StringRef generator) {
   CompiledTestKernel kernel;
-  kernel.tiles = target == "amx";
   kernel.choose(source, targetOf(target, generator), generator, 0);
   return kernel.offers;
 }
@@ -615,13 +636,24 @@ static void checkTargets(const KernelSource &source, ArrayRef<StringRef> targets
   }
 }
 
+StringRef test::pairsTarget() {
+  const CpuTarget native = cantFail(CpuTarget::get("native"));
+  return native.required & DLC_CPU_AVX512_BF16 ? "native" : "reference:znver4";
+}
+
 void test::checkKernel(const KernelSource &source, double tolerance, StringRef generator,
                        StringRef words) {
   checkTargets(source, cpuTargets(), tolerance, generator, words);
+  const StringRef target = pairsTarget(), ending = " bf16";
+  if (target == "native" || generator.empty())
+    return;
+  if (llvm::any_of(CompiledTestKernel::offered(source, target, generator),
+                   [&](const Candidate &c) { return StringRef(c.schedule).ends_with(ending); }))
+    checkTargets(source, target, tolerance, generator, ending);
 }
 
 void test::checkAmxKernel(const KernelSource &source, double tolerance, StringRef generator) {
-  checkTargets(source, StringRef("amx"), tolerance, generator, "");
+  checkTargets(source, StringRef("reference:sapphirerapids"), tolerance, generator, " amx");
 }
 
 unsigned test::checkCudaKernel(const KernelSource &source, double tolerance, StringRef generator,

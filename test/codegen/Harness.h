@@ -42,9 +42,9 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 class CompiledTestKernel {
 public:
   /// Compiles `source` with a candidate of the named generator ("": any), by its number from the
-  /// cheapest on, for "native", "avx2" or "cuda:simt"; for "amx" one of those that use its tiles,
-  /// whose instructions are functions here (AmxReference.h). Adds a test failure and stays empty if
-  /// that fails.
+  /// cheapest on, for "native", "avx2" or "cuda:simt", or for "reference:" and a processor's name:
+  /// whatever this machine is, with functions for instructions (InstructionReference.h). Adds a
+  /// test failure and stays empty if that fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "", unsigned number = 0);
   ~CompiledTestKernel();
@@ -93,15 +93,20 @@ private:
   codegen::SelectedKernel selected = {};
   std::unique_ptr<State> state;
   std::vector<codegen::Candidate> offers;
-  bool loaded = false, tiles = false; ///< whether only what uses AMX counts
+  bool loaded = false;
 };
 
 /// max|a - b| / max|b|; infinite where only one is finite or NaN.
 double relativeError(const Tensor &a, const Tensor &b);
 
+/// A target of CompiledTestKernel's that multiplies pairs of bf16 by VDPBF16PS: the machine or, if
+/// it has no such instruction, a function.
+llvm::StringRef pairsTarget();
+
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
 /// of the oracle's, for every candidate of the generator whose schedule has `words`, of which each
-/// target must have one. Also for AVX2. The generator's name is checked if given.
+/// target must have one. Also for AVX2, and of a given generator what pairsTarget() has that
+/// multiplies pairs. The generator's name is checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "",
                  llvm::StringRef words = "");
 /// The same of the candidates that use AMX's tiles, on whatever machine.

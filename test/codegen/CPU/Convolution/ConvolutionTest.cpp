@@ -601,7 +601,7 @@ TEST(Convolution, PlanesOfPairs) {
 static void checkInfinities(const KernelSource &source, unsigned operand, int64_t firstRow,
                             int64_t rows, int64_t cols) {
   for (unsigned number = 0, all = 1; number < all; ++number) {
-    CompiledTestKernel kernel(source, "native", "cpu-convolution", number);
+    CompiledTestKernel kernel(source, pairsTarget(), "cpu-convolution", number);
     ASSERT_TRUE(kernel);
     all = kernel.candidates();
     for (int64_t row = firstRow; row < rows; ++row) {

@@ -66,20 +66,11 @@ TEST(Gemm, Elements) {
           checkKernel(inElement(product(p, a, b), element), rounding, "cpu-gemm");
 }
 
-/// Whether this machine multiplies pairs of bf16; says so where it does not.
-static bool hasPairs() {
-  const auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
-  const bool has = target.required & DLC_CPU_AVX512_BF16;
-  if (!has)
-    std::cout << "no AVX512_BF16 here: products of bf16 are tested widened only\n";
-  return has;
-}
-
 /// The candidates of a product of bf16 that multiply pairs.
 static std::vector<unsigned> pairCandidates(const KernelSource &source) {
   std::vector<unsigned> numbers;
   for (auto [i, candidate] :
-       llvm::enumerate(CompiledTestKernel::offered(source, "native", "cpu-gemm")))
+       llvm::enumerate(CompiledTestKernel::offered(source, pairsTarget(), "cpu-gemm")))
     if (llvm::StringRef(candidate.schedule).ends_with(" bf16"))
       numbers.push_back(i);
   return numbers;
@@ -121,16 +112,21 @@ TEST(Gemm, TilesOfBf16) {
   EXPECT_TRUE(llvm::StringRef(schedule).ends_with(" amx")) << schedule;
 }
 
-/// A machine with tiles and the functions that stand for them give the same bits, denormal numbers,
-/// infinities and NaN included.
-TEST(Gemm, TilesAreTheReferences) {
-  const auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
-  if (!(target.required & DLC_CPU_AMX_BF16)) {
-    std::cout << "no AMX here: nothing to hold its reference against\n";
-    return;
-  }
+/// A machine that has instructions and the functions that stand for them give the same bits,
+/// denormal numbers, infinities and NaN included.
+static void checkReference(llvm::StringRef cpu, llvm::StringRef ending) {
   const KernelSource source = inElement(product({37, 50, 130}, false, false), "bf16");
-  CompiledTestKernel reference(source, "amx", "cpu-gemm");
+  auto numberOf = [&](llvm::StringRef target, llvm::StringRef schedule) -> std::optional<unsigned> {
+    for (auto [number, candidate] :
+         llvm::enumerate(CompiledTestKernel::offered(source, target, "cpu-gemm")))
+      if (llvm::StringRef(candidate.schedule).ends_with(schedule))
+        return number;
+    return std::nullopt;
+  };
+  const std::string target = ("reference:" + cpu).str();
+  const std::optional<unsigned> number = numberOf(target, ending);
+  ASSERT_TRUE(number);
+  CompiledTestKernel reference(source, target, "cpu-gemm", *number);
   std::vector<Tensor> inputs = reference.randomInputs();
   std::mt19937 random(5);
   for (Tensor &input : inputs)
@@ -138,20 +134,24 @@ TEST(Gemm, TilesAreTheReferences) {
       value = std::ldexp(value, int(random() % 150) - 110);
   inputs[0].values[3] = INFINITY, inputs[1].values[60] = NAN;
   const Tensor expected = reference.run(inputs).front();
-  unsigned compared = 0;
-  for (auto [number, candidate] :
-       llvm::enumerate(CompiledTestKernel::offered(source, "native", "cpu-gemm"))) {
-    if (candidate.schedule != reference.selection().candidate.schedule)
-      continue;
-    CompiledTestKernel kernel(source, "native", "cpu-gemm", number);
-    ++compared;
-    const Tensor found = kernel.run(inputs).front();
-    for (size_t i = 0; i < found.values.size(); ++i)
-      ASSERT_TRUE(found.values[i] == expected.values[i] ||
-                  (std::isnan(found.values[i]) && std::isnan(expected.values[i])))
-          << i << ": " << found.values[i] << ", " << expected.values[i];
-  }
-  EXPECT_EQ(compared, 1u);
+  const std::optional<unsigned> same = numberOf("native", reference.selection().candidate.schedule);
+  ASSERT_TRUE(same);
+  const Tensor found = CompiledTestKernel(source, "native", "cpu-gemm", *same).run(inputs).front();
+  for (size_t i = 0; i < found.values.size(); ++i)
+    ASSERT_TRUE(found.values[i] == expected.values[i] ||
+                (std::isnan(found.values[i]) && std::isnan(expected.values[i])))
+        << i << ": " << found.values[i] << ", " << expected.values[i];
+}
+TEST(Gemm, InstructionsAreTheReferences) {
+  const uint64_t has = llvm::cantFail(codegen::CpuTarget::get("native")).required;
+  if (has & DLC_CPU_AVX512_BF16)
+    checkReference("znver4", " bf16");
+  else
+    std::cout << "no AVX512_BF16 here: nothing to hold its reference against\n";
+  if (has & DLC_CPU_AMX_BF16)
+    checkReference("sapphirerapids", " amx");
+  else
+    std::cout << "no AMX here: nothing to hold its reference against\n";
 }
 
 /// Numbers behind the end of a sum are not read as numbers: here they would make NaN of each sum.
@@ -159,7 +159,7 @@ TEST(Gemm, PairsEndAtSum) {
   for (Product p : {Product{20, 40, 3, 2}, {20, 40, 65, 2}})
     for (bool a : {false, true})
       for (bool b : {false, true}) {
-        CompiledTestKernel kernel(inElement(product(p, a, b), "bf16"), "native", "cpu-gemm");
+        CompiledTestKernel kernel(inElement(product(p, a, b), "bf16"), pairsTarget(), "cpu-gemm");
         std::vector<Tensor> inputs = kernel.randomInputs();
         // All of the second matrix, which follows the first one's last number.
         for (Tensor &input : inputs)
@@ -177,11 +177,10 @@ TEST(Gemm, PairsOfBf16AtTheEnds) {
   const Product p = {3, 20, 8};
   const KernelSource source = inElement(product(p, false, false), "bf16");
   const double smallest = std::ldexp(1, -126);
-  const bool has = hasPairs();
-  const std::vector<unsigned> candidates = has ? pairCandidates(source) : std::vector<unsigned>{0};
+  const std::vector<unsigned> candidates = pairCandidates(source);
   EXPECT_FALSE(candidates.empty());
   for (unsigned candidate : candidates) {
-    CompiledTestKernel kernel(source, "native", "cpu-gemm", candidate);
+    CompiledTestKernel kernel(source, pairsTarget(), "cpu-gemm", candidate);
     std::vector<Tensor> inputs = kernel.randomInputs();
     for (int k = 0; k < p.k; ++k) {
       inputs[0].values[k] *= smallest;              // denormal, times about 1

@@ -1,5 +1,6 @@
-//===- AmxReference.cpp - see AmxReference.h --------------------------------------------------===//
-#include "test/codegen/AmxReference.h"
+//===- InstructionReference.cpp - see InstructionReference.h
+//--------------------------------------------------===//
+#include "test/codegen/InstructionReference.h"
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -84,9 +85,20 @@ static void multiply(uint8_t sums, uint8_t a, uint8_t b) {
     }
 }
 
-std::vector<std::pair<llvm::StringRef, void *>> dlc::test::amxReference() {
+/// Of a lane the odd products are added first, each rounded as a multiply-add is.
+static void multiplyPairs(float *sums, const uint16_t *a, const uint16_t *b) {
+  for (unsigned lane = 0; lane < 16; ++lane)
+    for (unsigned number : {2 * lane + 1, 2 * lane})
+      sums[lane] = flush(std::fma(widen(a[number]), widen(b[number]), flush(sums[lane])));
+}
+
+std::vector<std::pair<llvm::StringRef, void *>> dlc::test::instructionReferences() {
   auto address = [](auto *function) { return reinterpret_cast<void *>(function); };
-  return {{"llvm.x86.ldtilecfg", address(&loadShapes)}, {"llvm.x86.tilerelease", address(&release)},
-          {"llvm.x86.tilezero", address(&zero)},        {"llvm.x86.tileloadd64", address(&load)},
-          {"llvm.x86.tilestored64", address(&store)},   {"llvm.x86.tdpbf16ps", address(&multiply)}};
+  return {{"llvm.x86.ldtilecfg", address(&loadShapes)},
+          {"llvm.x86.tilerelease", address(&release)},
+          {"llvm.x86.tilezero", address(&zero)},
+          {"llvm.x86.tileloadd64", address(&load)},
+          {"llvm.x86.tilestored64", address(&store)},
+          {"llvm.x86.tdpbf16ps", address(&multiply)},
+          {"llvm.x86.avx512bf16.dpbf16ps.512", address(&multiplyPairs)}};
 }
