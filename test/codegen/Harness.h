@@ -105,10 +105,11 @@ llvm::StringRef pairsTarget();
 
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
 /// of the oracle's, for every candidate of the generator whose schedule has `words`, of which each
-/// target must have one. Also for AVX2, and of a given generator what pairsTarget() has that
-/// multiplies pairs. The generator's name is checked if given.
+/// target must have one. Also for AVX2. The generator's name is checked if given.
 void checkKernel(const KernelSource &source, double tolerance, llvm::StringRef generator = "",
                  llvm::StringRef words = "");
+/// The same, and on whatever machine of the candidates that multiply pairs by VDPBF16PS.
+void checkPairsKernel(const KernelSource &source, double tolerance, llvm::StringRef generator);
 /// The same of the candidates that use AMX's tiles, on whatever machine.
 void checkAmxKernel(const KernelSource &source, double tolerance, llvm::StringRef generator);
 /// The same for CUDA's text, run by the SIMT device: for candidate `number`, of as many as it

@@ -51,9 +51,10 @@ static double tilesOf(const DataGeometry &g, const DataSchedule &s, int64_t phas
 static int64_t mostPanelBytes(const MachineModel &m, const DataSchedule &s) {
   if (s.kernel->inGroups()) // whose sums on their way cost more
     return m.l2Bytes / 4;
-  // Pairs are multiplied twice as fast, so that sums on their way through memory weigh more.
-  const bool takesAll = s.inPlace || s.kernel->step() > 1;
-  return std::max<int64_t>(1, takesAll ? m.l1Bytes : m.l1Bytes / 2);
+  // Pairs are multiplied twice as fast, so that sums on their way through memory weigh more than
+  // the lines of a somewhat larger panel, which come from L2.
+  const bool ofPairs = s.kernel->step() > 1;
+  return std::max<int64_t>(1, ofPairs ? 5 * m.l1Bytes / 4 : s.inPlace ? m.l1Bytes : m.l1Bytes / 2);
 }
 
 bool codegen::skipsRows(const DataGeometry &g, const DataSchedule &s) {

@@ -90,7 +90,8 @@ TEST(Gemm, PairsOfBf16) {
                     {18, 34, 63, 2}})
     for (bool a : {false, true})
       for (bool b : {false, true})
-        checkKernel(inElement(product(p, a, b), "bf16"), otherElements[1].rounding, "cpu-gemm");
+        checkPairsKernel(inElement(product(p, a, b), "bf16"), otherElements[1].rounding,
+                         "cpu-gemm");
   for (const char *cpu : {"znver4", "znver5"}) {
     const KernelSource source = inElement(product({128, 256, 512}, false, true), "bf16");
     const std::string schedule =
@@ -312,7 +313,7 @@ static KernelSource momentumUpdate(int k, const std::string &element) {
 TEST(Gemm, UpdateReadsAhead) {
   for (int k : {1, 6, 33, 64, 700}) {
     checkKernel(momentumUpdate(k, "f32"), rounding, "cpu-gemm");
-    checkKernel(momentumUpdate(k, "bf16"), 3 * otherElements[1].rounding, "cpu-gemm");
+    checkPairsKernel(momentumUpdate(k, "bf16"), 3 * otherElements[1].rounding, "cpu-gemm");
     checkAmxKernel(momentumUpdate(k, "bf16"), 3 * otherElements[1].rounding, "cpu-gemm");
   }
 }
