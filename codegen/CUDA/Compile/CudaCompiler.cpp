@@ -100,7 +100,7 @@ CudaTarget::compileBeside(ArrayRef<SelectedKernel> kernels, const CompileOptions
   if (!headers)
     return headers.takeError();
   // Enough files for all cores, and as many on every machine: equal input, equal bytes.
-  const size_t kernelsPerFile = 10;
+  const size_t kernelsPerFile = 20;
   std::vector<std::string> texts;
   std::vector<Job> jobs;
   for (ArrayRef<CudaSource> rest = sources; !rest.empty();
