@@ -42,9 +42,9 @@ enum class TaskOrder { Forward, Backward, Shuffled };
 class CompiledTestKernel {
 public:
   /// Compiles `source` with a candidate of the named generator ("": any), by its number from the
-  /// cheapest on, for "native", "avx2" or "cuda:simt", or for "reference:" and a processor's name:
-  /// whatever this machine is, with functions for instructions (InstructionReference.h). Adds a
-  /// test failure and stays empty if that fails.
+  /// cheapest on, for "native", "avx2" or "cuda:simt"; for "reference:" and a processor's name one
+  /// of those that multiply pairs, whose instructions are functions here (InstructionReference.h).
+  /// Adds a test failure and stays empty if that fails.
   CompiledTestKernel(const KernelSource &source, llvm::StringRef target = "native",
                      llvm::StringRef generator = "", unsigned number = 0);
   ~CompiledTestKernel();
@@ -80,8 +80,10 @@ public:
 private:
   struct State;
   CompiledTestKernel();
-  void choose(const KernelSource &source, const std::shared_ptr<const codegen::Target> &target,
-              llvm::StringRef generator, unsigned number);
+  /// Returns the target of that name.
+  std::shared_ptr<const codegen::Target> choose(const KernelSource &source,
+                                                llvm::StringRef targetName,
+                                                llvm::StringRef generator, unsigned number);
   /// Empty, or what went wrong.
   std::string loadNative(const codegen::Target &target, const codegen::CompileOptions &options);
   std::string loadSimt(const codegen::Target &target, const codegen::CompileOptions &options);
@@ -99,9 +101,9 @@ private:
 /// max|a - b| / max|b|; infinite where only one is finite or NaN.
 double relativeError(const Tensor &a, const Tensor &b);
 
-/// A target of CompiledTestKernel's that multiplies pairs of bf16 by VDPBF16PS: the machine or, if
-/// it has no such instruction, a function.
-llvm::StringRef pairsTarget();
+/// The machine, and what multiplies pairs of bf16 by VDPBF16PS's reference if the machine does not
+/// by the instruction.
+llvm::SmallVector<llvm::StringRef> pairsTargets();
 
 /// Runs with random inputs in all task orders: equal bits in each, and results within `tolerance`
 /// of the oracle's, for every candidate of the generator whose schedule has `words`, of which each

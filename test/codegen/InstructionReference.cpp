@@ -1,5 +1,4 @@
-//===- InstructionReference.cpp - see InstructionReference.h
-//--------------------------------------------------===//
+//===- InstructionReference.cpp - see InstructionReference.h ----------------------------------===//
 #include "test/codegen/InstructionReference.h"
 #include <bit>
 #include <cmath>

@@ -522,14 +522,13 @@ Value DataPhase::hasSums(const Task &task, const Tile &tile) {
 /// stand behind each other at `acc`, unless each is written before the next begins.
 void DataPhase::runRow(const Task &task, const ChannelBlock &channels, SmallVector<Tile> tiles,
                        Value acc) {
-  const bool writesAtOnce = plan.writesTiles() && plan.blocks() == 1;
   Value cols = e.constant(0);
   for (const Tile &tile : tiles)
     cols = e.maximum(cols, colsOfTiles(task, tile));
   e.loop(e.constant(0), cols, 1, [&](Value col) {
     for (Tile &tile : tiles)
       tile.col = col;
-    Value slot = writesAtOnce ? acc : e.at(acc, e.mul(col, plan.slotElements()));
+    Value slot = plan.writesAtOnce() ? acc : e.at(acc, e.mul(col, plan.slotElements()));
     if (schedule.packsInTask && canPrefetch())
       for (const Tile &tile : ArrayRef(tiles).take_front(sole ? geometry.columnPhases() : 1))
         prefetchNext(task, channels, tile);
@@ -586,9 +585,8 @@ void DataPhase::runStrip(const Task &task, const ChannelBlock &channels, Value p
   if (sole)
     runRow(task, channels, tilesBesideSole(panel, row), acc);
   for (int64_t number = 0; !sole && number < phases; ++number) {
-    const bool apart = !plan.writesTiles() || plan.blocks() > 1;
     runRow(task, channels, {{columnPhase(task, number), panel, row, {}, number}},
-           apart ? e.at(acc, number * plan.stripAccumulators()) : acc);
+           plan.writesAtOnce() ? acc : e.at(acc, number * plan.stripAccumulators()));
   }
   if (reducer.exists())
     for (const Task &each : rowPhasesOf(task))
@@ -663,9 +661,8 @@ void DataPhase::writeTile(const Task &task, const Tile &tile, Value acc) {
 void DataPhase::finishTile(const Task &task, const Tile &tile, Value acc) {
   if (sole)
     return writeTile(task, tile, acc);
-  Value taps = hasTaps(tile.phase);
-  e.when(taps, [&] { writeTile(task, tile, acc); });
-  e.when(e.equal(taps, e.number(0, e.b.getI1Type())), [&] { writeTile(task, tile, {}); });
+  e.branch(
+      hasTaps(tile.phase), [&] { writeTile(task, tile, acc); }, [&] { writeTile(task, tile, {}); });
 }
 
 /// What a row of tiles of all column phases has written.
@@ -813,7 +810,7 @@ LogicalResult codegen::emitDataConvolution(const KernelSpec &spec, const Candida
   micro.laterOffsets = plan.sourceLines() > 0;
   micro.laterLines = micro.laterOffsets ? plan.sourceLines() : plan.panelLines();
   micro.targetOffsets = targetOffsets(spec, plan);
-  micro.nearAccumulators = plan.writesTiles() && plan.blocks() == 1;
+  micro.nearAccumulators = plan.writesAtOnce();
   LLVM::LLVMFuncOp function = plan.schedule.kernel->emit(module, target, Element::of(spec), micro);
   unsigned phase = 0;
   if (!plan.schedule.packsInTask) {

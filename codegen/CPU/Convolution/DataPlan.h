@@ -133,6 +133,8 @@ struct DataPlan {
   }
   /// Whether each tile is written as soon as it is finished.
   bool writesTiles() const { return geometry.targetBlock > 1; }
+  /// Each before the next one's sums begin.
+  bool writesAtOnce() const { return writesTiles() && blocks() == 1; }
   int64_t accumulatorElements() const;
   bool fitsTables() const {
     return fitsTable(phaseTable) && fitsTable(offsetTable) && fitsTable(filterTable) &&

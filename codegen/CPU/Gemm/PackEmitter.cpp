@@ -144,16 +144,6 @@ void PackEmitter::clearRows(Value tile, Value first) {
        [&](Value row) { storeAligned(zeroVector(), at(tile, mul(row, lanes))); });
 }
 
-void PackEmitter::branch(Value condition, llvm::function_ref<void()> then,
-                         llvm::function_ref<void()> otherwise) {
-  auto both = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(both.thenBlock());
-  then();
-  b.setInsertionPointToStart(both.elseBlock());
-  otherwise();
-}
-
 Value PackEmitter::alternate(Value even, Value odd, bool upper) {
   SmallVector<int64_t> order;
   for (int64_t lane = 0; lane < lanes / 2; ++lane)

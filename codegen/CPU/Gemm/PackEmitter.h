@@ -96,10 +96,6 @@ public:
   mlir::Value readLanes(mlir::Value count, mlir::Value mask,
                         llvm::function_ref<mlir::Value(mlir::Value mask)> read);
 
-  /// Either of both.
-  void branch(mlir::Value condition, llvm::function_ref<void()> then,
-              llvm::function_ref<void()> otherwise);
-
   /// The lower or upper halves of two vectors, their lanes in turn.
   mlir::Value alternate(mlir::Value even, mlir::Value odd, bool upper);
   /// Transposes a lanes x lanes tile, through a function of the module; strides in elements between

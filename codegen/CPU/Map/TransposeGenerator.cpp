@@ -177,8 +177,7 @@ public:
     }
     Value most = e.constant(plan.lanes - 1);
     Value isWhole = e.both(e.less(most, columnsLeft), e.less(most, rowsLeft));
-    e.when(isWhole, [&] { move(false); });
-    e.when(e.equal(isWhole, e.number(0, e.b.getI1Type())), [&] { move(true); });
+    e.branch(isWhole, [&] { move(false); }, [&] { move(true); });
     return result;
   }
 

@@ -99,6 +99,18 @@ void LoopBuilder::when(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
+void LoopBuilder::branch(Value condition, llvm::function_ref<void()> then,
+                         llvm::function_ref<void()> otherwise) {
+  if (auto value = known(condition))
+    return *value ? then() : otherwise();
+  auto both = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(both.thenBlock());
+  then();
+  b.setInsertionPointToStart(both.elseBlock());
+  otherwise();
+}
+
 Value LoopBuilder::valueWhen(Value condition, Value otherwise, llvm::function_ref<Value()> body) {
   auto branch = scf::IfOp::create(b, loc, otherwise.getType(), condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);

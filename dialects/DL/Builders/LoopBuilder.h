@@ -55,6 +55,9 @@ public:
   llvm::SmallVector<mlir::Value> nest(llvm::ArrayRef<int64_t> shape, int64_t unroll,
                                       mlir::ValueRange init, NestBody body);
   void when(mlir::Value condition, llvm::function_ref<void()> body);
+  /// Either of both.
+  void branch(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise);
   /// What `body` gives where the condition holds, and only there; else `otherwise`.
   mlir::Value valueWhen(mlir::Value condition, mlir::Value otherwise,
                         llvm::function_ref<mlir::Value()> body);

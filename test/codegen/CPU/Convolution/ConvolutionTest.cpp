@@ -605,20 +605,21 @@ TEST(Convolution, PlanesOfPairs) {
 /// oracle.
 static void checkInfinities(const KernelSource &source, unsigned operand, int64_t firstRow,
                             int64_t rows, int64_t cols) {
-  for (unsigned number = 0, all = 1; number < all; ++number) {
-    CompiledTestKernel kernel(source, pairsTarget(), "cpu-convolution", number);
-    ASSERT_TRUE(kernel);
-    all = kernel.candidates();
-    for (int64_t row = firstRow; row < rows; ++row) {
-      std::vector<Tensor> inputs = kernel.randomInputs();
-      inputs[operand].values[row * cols + cols / 2] = INFINITY;
-      const Tensor expected = kernel.oracle(inputs).front(), got = kernel.run(inputs).front();
-      for (size_t i = 0; i < got.values.size(); ++i)
-        ASSERT_EQ(std::isfinite(got.values[i]), std::isfinite(expected.values[i]))
-            << kernel.selection().candidate.schedule << ", operand " << operand << ", row " << row
-            << ", number " << i << " " << got.values[i] << " " << expected.values[i];
+  for (llvm::StringRef target : pairsTargets())
+    for (unsigned number = 0, all = 1; number < all; ++number) {
+      CompiledTestKernel kernel(source, target, "cpu-convolution", number);
+      ASSERT_TRUE(kernel);
+      all = kernel.candidates();
+      for (int64_t row = firstRow; row < rows; ++row) {
+        std::vector<Tensor> inputs = kernel.randomInputs();
+        inputs[operand].values[row * cols + cols / 2] = INFINITY;
+        const Tensor expected = kernel.oracle(inputs).front(), got = kernel.run(inputs).front();
+        for (size_t i = 0; i < got.values.size(); ++i)
+          ASSERT_EQ(std::isfinite(got.values[i]), std::isfinite(expected.values[i]))
+              << kernel.selection().candidate.schedule << ", operand " << operand << ", row " << row
+              << ", number " << i << " " << got.values[i] << " " << expected.values[i];
+      }
     }
-  }
 }
 
 /// Of an odd number of channels the rows of taps make pairs: of one channel and of three, as many
