@@ -32,7 +32,7 @@ EXCEPTIONS = {
     "codegen/CUDA/Product/ProductGenerator.cpp": [("moments = 16", "what CUDA promises of any GPU")],
     "codegen/Compile/CompiledKernel.h": [("cacheBytes", "of the folder of objects")],
     "codegen/Plan/Quantities.cpp": [("seconds * 1e9", "nanoseconds")],
-    "codegen/Plan/ReportPage.cpp": [("1e-30", "instead of zero")],
+    "codegen/Plan/PageEntry.cpp": [("1e-30", "instead of zero")],
     "codegen/Tune/LockFile.cpp": [("limit = 256 << 20", "of a file")],
     "codegen/Tune/Tuner.cpp": [("least(), 1e-9", "instead of zero")],
     "dialects/DL/Formulas/Losses.cpp": [("epsilon = 1e-12", "of the formula")],

@@ -6,6 +6,7 @@
 //===------------------------------------------------------------------------------------------===//
 #include "tools/dlc/Driver.h"
 #include "codegen/Kernel/Status.h"
+#include "codegen/Plan/Measurements.h"
 #include "codegen/Plan/ModuleCompiler.h"
 #include "codegen/Plan/Report.h"
 #include "codegen/Plan/ReportDetails.h"
