@@ -144,7 +144,7 @@ Value EntryPrecision::cast(Value value, Type type, Operation *user) {
   return made;
 }
 
-/// Results that were f32, where they have the type of an operand.
+/// Results that have the type of an operand.
 void EntryPrecision::setResults(Operation *op, Type type) {
   if (auto infers = dyn_cast<InferTypeOpInterface>(op)) {
     SmallVector<Type> types;
@@ -156,7 +156,7 @@ void EntryPrecision::setResults(Operation *op, Type type) {
     return;
   }
   for (Value result : op->getResults())
-    if (elementOf(result).isF32())
+    if (isSingleOrHalf(result))
       result.setType(llvm::cast<RankedTensorType>(result.getType()).clone(type));
 }
 
@@ -189,6 +189,14 @@ Type EntryPrecision::widestOf(ArrayRef<OpOperand *> operands) {
   return widest;
 }
 
+/// What the user has cast has made of what `op` gives, null where it is none of 16 bits.
+static Type halfOf(Operation *op) {
+  for (Value result : op->getResults())
+    if (isHalf(elementOf(result)))
+      return elementOf(result);
+  return {};
+}
+
 void EntryPrecision::visit(Operation *op) {
   Type asked = precisionIn(op);
   op->removeAttr(precisionName);
@@ -208,6 +216,8 @@ void EntryPrecision::visit(Operation *op) {
   }
   if (asked && asked.isF32())
     return compute(op, operands, single);
+  if (Type own = halfOf(op); own && !asked)
+    return compute(op, operands, own);
   const Precision precision = precisionOf(op);
   const Type product = asked ? asked : narrow;
   if (takesTF32(op) && product.isTF32()) {

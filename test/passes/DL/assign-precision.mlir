@@ -120,6 +120,23 @@ dl.entry @others(%x: tensor<3x3xf32>, %d: tensor<3x3xf64>) -> (tensor<3x3xf64>, 
   dl.return %a, %r, %g : tensor<3x3xf64>, tensor<3x3xf16>, tensor<3x3xf32>
 }
 
+// What the user has cast stays behind products, sums, shapes and windows, with its weights.
+// CHECK-LABEL: dl.entry @cast
+// CHECK-NOT: bf16
+// CHECK: dl.matmul %{{.*}}, %{{.*}} : tensor<4x4xf16>, tensor<4x4xf16>
+// CHECK-NEXT: %[[S:.*]] = dl.reduce sum %{{.*}} axes = [1] : tensor<4x4xf16>
+// CHECK-NEXT: %[[K:.*]] = dl.reshape %[[S]] : tensor<4xf16> to tensor<4x1xf16>
+// CHECK-NEXT: dl.broadcast %[[K]] dims = [0, 1] : tensor<4x1xf16> to tensor<4x4xf16>
+// CHECK-NOT: f32
+// CHECK: dl.return
+dl.entry @cast(%x: tensor<4x4xf16>, %w: tensor<4x4xf16>) -> (tensor<4x4xf16>) attributes {dl.precision = bf16, kind = #program.entry<infer>} {
+  %y = dl.matmul %x, %w : tensor<4x4xf16>, tensor<4x4xf16>
+  %s = dl.reduce sum %y axes = [1] : tensor<4x4xf16>
+  %k = dl.reshape %s : tensor<4xf16> to tensor<4x1xf16>
+  %b = dl.broadcast %k dims = [0, 1] : tensor<4x1xf16> to tensor<4x4xf16>
+  dl.return %b : tensor<4x4xf16>
+}
+
 // Without a word of it nothing changes.
 // CHECK-LABEL: dl.entry @plain
 // CHECK-NOT: dl.cast
