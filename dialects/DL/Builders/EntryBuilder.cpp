@@ -34,6 +34,13 @@ void EntryBuilder::setPrecision(Type precision) {
     entry()->setAttr(precisionName, TypeAttr::get(precision));
 }
 
+bool EntryBuilder::computesIn(Type precision) {
+  const auto asked = TypeAttr::get(precision);
+  return entry()->getAttr(precisionName) == asked ||
+         llvm::any_of(entry().getBlock(),
+                      [&](Operation &op) { return op.getAttr(precisionName) == asked; });
+}
+
 EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, program::EntryKind kind,
                            int64_t samples, Location location)
     : builder(module.getContext()), kind(kind), batchSize(samples) {

@@ -105,6 +105,8 @@ public:
 
   /// What the ops compute in that no call says otherwise of.
   void setPrecision(mlir::Type precision);
+  /// Whether that is of this type, or what one of its ops is asked to compute in.
+  bool computesIn(mlir::Type precision);
 
   void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
                  BatchAxis batch = {});

@@ -242,7 +242,7 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
                    (value.isNumber() && std::isfinite(float(value.number())) &&
                     float(value.number()) > 0)
                ? ""
-               : "a number above 0 or \"dynamic\"";
+               : "a number above 0 that f32 holds, \"dynamic\" or none";
   if (name == "ema")
     // Kernels take it as an f32, where 1 would keep the first value for ever.
     return value.isNumber() && value.number() >= 0 && static_cast<float>(value.number()) < 1

@@ -129,19 +129,18 @@ static void readEpochs(Program &program, SectionRun &run, dl::TrainingBuilder &t
                          "'epochs' is an integer of 1 or more, found " + describe(epochs->value));
 }
 
-/// What the loss of a training entry is multiplied by; a loss of f16 by what suits it, if nothing
-/// is said.
-static void setLossScale(SectionRun &run, dl::TrainingBuilder &training, DType precision) {
+/// What the loss of a training entry is multiplied by; where it computes in f16 by what suits that,
+/// if nothing is said.
+static void setLossScale(SectionRun &run, dl::TrainingBuilder &training, bool isInF16) {
   const Bound *scale = run.lookup("loss_scale");
   if (scale && scale->value.isNumber())
     training.setLossScale(scale->value.number());
-  else if (scale ? scale->value.is<std::string>() : precision == DType::F16)
+  else if (scale ? scale->value.is<std::string>() : isInF16)
     training.setDynamicLossScale();
 }
 
-static void warnUnscaled(Program &program, SectionRun &run, DType precision) {
-  if (const Bound *scale = run.lookup("loss_scale");
-      scale && scale->value.isNone() && precision == DType::F16)
+static void warnUnscaled(Program &program, SectionRun &run) {
+  if (const Bound *scale = run.lookup("loss_scale"); scale && scale->value.isNone())
     program.engine
         .warning(scale->range, "in f16 gradients below 6e-8 are lost where the loss is not scaled")
         .hint("loss_scale = \"dynamic\"");
@@ -155,12 +154,16 @@ struct SectionCompiler::TrainEntry {
                             compiler.dimensions["N"], location),
         run(compiler.program, compiler.main, builder, compiler.dimensions, compiler.trainUses,
             &section, step),
-        training(builder) {}
+        training(builder), context(&compiler.program.context) {}
+
+  /// Whether some of it is; known behind finishTrain's beginning.
+  bool isInF16() { return builder.computesIn(elementType(DType::F16, context)); }
 
   const StepStatement *step;
   EntryBuilder builder;
   SectionRun run;
   dl::TrainingBuilder training;
+  mlir::MLIRContext *context;
 };
 
 std::unique_ptr<SectionCompiler::TrainEntry>
@@ -220,7 +223,7 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     if (const Bound *reference = run.lookup("reference_batch");
         reference && reference->value.isInteger())
       training.setReferenceBatch(reference->value.integer());
-    setLossScale(run, training, precision);
+    setLossScale(run, training, entry.isInF16());
     readAccumulate(entry);
     if (const Bound *schedule = run.lookup("schedule"))
       training.setSchedule(scheduleAttribute(run.evaluator, section, *schedule));
@@ -308,12 +311,13 @@ void SectionCompiler::compileTrain(const Section &section) {
     readEpochs(program, first, entries.front()->training);
     if (const Bound *bound = first.lookup("precision"))
       precision = bound->value.as<DType>();
-    warnUnscaled(program, first, precision);
   }
   for (auto &entry : entries)
     finishTrain(*entry, section);
   if (program.engine.hasErrors())
     return;
+  if (llvm::any_of(entries, [](const auto &entry) { return entry->isInF16(); }))
+    warnUnscaled(program, entries.front()->run);
   if (hasEvaluation)
     compileEvaluate(section);
   warnUnreadFields(program, section, trainUses);

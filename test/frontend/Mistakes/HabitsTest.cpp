@@ -845,7 +845,7 @@ train Net {
   batch = 64
 }
 )dl",
-R"dl(test.dl:8:3: error: 'loss_scale' is a number above 0 or "dynamic", found the string "static"
+R"dl(test.dl:8:3: error: 'loss_scale' is a number above 0 that f32 holds, "dynamic" or none, found the string "static"
   loss_scale = "static"
   ^~~~~~~~~~
 )dl", {}},

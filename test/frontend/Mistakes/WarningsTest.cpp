@@ -36,8 +36,9 @@ block B(x, y=2, _z=3) { return x }
 }
 
 TEST(Warnings, F16WithoutAScaleOfItsLoss) {
-  auto text = [](const std::string &settings) {
-    return "model M(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2, precision=bf16)\n}\n"
+  auto text = [](const std::string &settings, const std::string &type = "bf16") {
+    return "model M(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2, precision=" + type +
+           ")\n}\n"
            "train M {\n  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n"
            "  optimizer = sgd(learning_rate=0.1)\n  batch = 4\n" +
            settings + "}\n";
@@ -51,6 +52,7 @@ TEST(Warnings, F16WithoutAScaleOfItsLoss) {
   EXPECT_EQ(warnings(text("  precision = f16\n")), "");
   EXPECT_EQ(warnings(text("  precision = f16\n  loss_scale = 128\n")), "");
   EXPECT_EQ(warnings(text("  precision = bf16\n  loss_scale = none\n")), "");
+  EXPECT_NE(warnings(text("  loss_scale = none\n", "f16")), "");
 }
 
 TEST(Warnings, ANameThatIsBoundAgainAndReadIsUsed) {

@@ -548,4 +548,9 @@ train M {
   Compiled scaled(text);
   EXPECT_EQ(entryOf(scaled, "train_step")->getAttr("dl.loss_scale"),
             mlir::StringAttr::get(scaled.result->getContext(), "dynamic"));
+
+  // One call in f16 is enough.
+  Compiled called(inModel("x = linear(x, 3, precision=f16)"));
+  EXPECT_EQ(entryOf(called, "train_step")->getAttr("dl.loss_scale"),
+            mlir::StringAttr::get(called.result->getContext(), "dynamic"));
 }

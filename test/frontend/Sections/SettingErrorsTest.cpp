@@ -291,7 +291,7 @@ train M {
 R"dl(test.dl:9:3: error: 'precision' is f32, bf16, f16 or tf32, found the dtype f64
   precision = f64
   ^~~~~~~~~
-test.dl:10:3: error: 'loss_scale' is a number above 0 or "dynamic", found the string "static"
+test.dl:10:3: error: 'loss_scale' is a number above 0 that f32 holds, "dynamic" or none, found the string "static"
   loss_scale = "static"
   ^~~~~~~~~~
 )dl", {}},
@@ -324,7 +324,7 @@ train M {
   loss_scale = 0
 }
 )dl",
-R"dl(test.dl:10:3: error: 'loss_scale' is a number above 0 or "dynamic", found the integer 0
+R"dl(test.dl:10:3: error: 'loss_scale' is a number above 0 that f32 holds, "dynamic" or none, found the integer 0
   loss_scale = 0
   ^~~~~~~~~~
 )dl", {}},
