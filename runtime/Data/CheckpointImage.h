@@ -21,6 +21,8 @@ struct CheckpointTensor {
   /// Where its content is: in a variable, or else there.
   std::optional<size_t> variable = {};
   std::span<const std::byte> content = {};
+  /// Whether it may hold what is not finite: a sum of gradients whose update is left out then.
+  bool mayOverflow = false;
 };
 
 /// What of that which saveVariablesOf() would write is not finite, where it refuses that; empty:

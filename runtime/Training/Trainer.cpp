@@ -201,9 +201,12 @@ static std::string prefixOf(std::string_view entry) {
   return entry == "train_step" ? "" : concat(entry, ".");
 }
 
+/// Counts updates that were left out.
+static constexpr std::string_view skippedName = "loss_scale.skipped";
+
 /// Whether updates of the entry are left out where a gradient is not finite.
 static bool isGuarded(const Plan &plan, std::string_view entry) {
-  const VariableInfo *skipped = plan.findVariable(concat(prefixOf(entry), "loss_scale.skipped"));
+  const VariableInfo *skipped = plan.findVariable(concat(prefixOf(entry), skippedName));
   return skipped && skipped->role == DLC_ROLE_COUNTER;
 }
 
@@ -228,6 +231,7 @@ Status Trainer::prepareSteps() {
                      1,
                      flopsOf(plan, entry)});
     steps.back().isGuarded = isGuarded(plan, steps.back().name);
+    steps.back().updateEvery = plan.steps[plan.updateOf(i)].every;
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
@@ -336,7 +340,7 @@ void Trainer::writeRates(std::vector<std::pair<std::string_view, double>> &all) 
 /// Whether it says how the loss is scaled; the updates in a row are of no interest.
 static bool isOfLossScale(const VariableInfo &variable) {
   return variable.role == DLC_ROLE_COUNTER &&
-         (variable.name.ends_with("loss_scale") || variable.name.ends_with("loss_scale.skipped"));
+         (variable.name.ends_with("loss_scale") || variable.name.ends_with(skippedName));
 }
 
 Status Trainer::writeLossScales(std::vector<std::pair<std::string_view, double>> &all) const {
@@ -347,6 +351,29 @@ Status Trainer::writeLossScales(std::vector<std::pair<std::string_view, double>>
       continue;
     DLC_TRY(state->read(i, std::span(number, variables[i].type.logicalBytes())));
     all.emplace_back(variables[i].name, loadElement(variables[i].type.dtype, number));
+  }
+  return {};
+}
+
+/// Ends a run that makes no update any more, although losses are finite: where all of the last
+/// epochs', and at least `mostLost`, were left out.
+Status Trainer::checkUpdates(std::span<const std::pair<std::string_view, double>> lossScales) {
+  for (Step &step : steps) {
+    const auto skipped = std::ranges::find(lossScales, concat(prefixOf(step.name), skippedName),
+                                           &std::pair<std::string_view, double>::first);
+    if (!step.isGuarded || skipped == lossScales.end())
+      continue;
+    const Step::Updates now{position.step / step.updateEvery,
+                            static_cast<uint64_t>(skipped->second)};
+    if (step.counted && now.all != step.counted->all) {
+      const uint64_t made = now.all - step.counted->all;
+      step.leftOut = now.leftOut - step.counted->leftOut == made ? step.leftOut + made : 0;
+    }
+    step.counted = now;
+    if (step.leftOut >= mostLost)
+      return failure(StatusCode::Failed, "entry '", step.name, "': the last ", step.leftOut,
+                     " updates were left out, as gradients were not finite; a smaller loss_scale "
+                     "may help");
   }
   return {};
 }
@@ -433,6 +460,9 @@ Status Trainer::restore(const Metadata &metadata) {
   if (patienceMetric)
     if (const auto it = metadata.find(patienceKey(*patienceMetric)); it != metadata.end())
       DLC_TRY(restorePatience(it->second));
+  if (position.step != 0)
+    for (Step &step : steps)
+      step.counted.reset();
   if (position.position == 0)
     return {};
   epochSamples = position.position * steps[0].context->entry().batch * ranks().ranks();
@@ -1149,6 +1179,7 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   writeMetrics(report.train, &Step::epochSums);
   writeRates(report.rates);
   DLC_TRY(writeLossScales(report.lossScales));
+  DLC_TRY(checkUpdates(report.lossScales));
   DLC_TRY_ASSIGN(bad, badRecords());
   report.badRecords = bad;
   const bool complete = position.position == epochBatches();

@@ -133,6 +133,7 @@ private:
   void findRates();
   void writeRates(std::vector<std::pair<std::string_view, double>> &all) const;
   Status writeLossScales(std::vector<std::pair<std::string_view, double>> &all) const;
+  Status checkUpdates(std::span<const std::pair<std::string_view, double>> lossScales);
   bool severalTrain() const;
   Status runEpoch(TrainObserver &observer);
   Status beginEpoch();
@@ -202,6 +203,16 @@ private:
     bool isGuarded = false;
     /// The last runs, in a row, of which a loss was not finite.
     unsigned lost = 0;
+    /// Batches of an update.
+    uint32_t updateEvery = 1;
+    /// Updates, and how many of them were left out, at the end of the last epoch; none where that
+    /// was in another run.
+    struct Updates {
+      uint64_t all = 0, leftOut = 0;
+    };
+    std::optional<Updates> counted = Updates{};
+    /// The last ones, in a row, of whole epochs that were left out.
+    uint64_t leftOut = 0;
 
     /// Whether it runs on batch number `number`, from 1.
     bool isDue(uint64_t number) const { return number % every == 0; }

@@ -114,6 +114,7 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
   update.lossScale = update.entry->removeAttr(lossScaleName);
+  keepFinite(update);
   update.weights = llvm::to_vector<1>(update.entry.getReturn().getWeights());
   update.entry.getReturn().getWeightsMutable().clear();
   update.acrossRanks = update.entry.getAcrossRanks();

@@ -158,6 +158,8 @@ mlir::Value clipFactor(TensorBuilder &b, mlir::Value norm, mlir::Value limit);
 
 /// Whether a sum of squares is of numbers that are finite.
 mlir::Value isFinite(TensorBuilder &b, mlir::Value squares);
+/// Where the loss is scaled, statistics and states keep elements that would not be finite.
+void keepFinite(EntryUpdate &update);
 /// What the update counts where the loss is scaled.
 void countGuarded(EntryUpdate &update);
 

@@ -6,6 +6,9 @@
 //
 // The factors are those of PyTorch's GradScaler; a scale that is a number stays.
 //
+// What overflows before the loss does not reach statistics and states either: elements that would
+// not be finite stay as they are.
+//
 //===------------------------------------------------------------------------------------------===//
 #include "passes/DL/Precision/LossScale.h"
 #include "passes/DL/Update/EntryUpdate.h"
@@ -29,6 +32,30 @@ VariableOp EntryUpdate::guardCounter(StringRef word) {
 Value dlc::dl::isFinite(TensorBuilder &b, Value squares) {
   return b.compare(Predicate::LE, squares,
                    b.splatLike(squares, std::numeric_limits<double>::max()));
+}
+
+/// Whether each element of `x` is.
+static Value areFinite(TensorBuilder &b, Value x) {
+  const auto &semantics = cast<FloatType>(getElementTypeOrSelf(x)).getFloatSemantics();
+  return b.compare(Predicate::LE, b.abs(x),
+                   b.splatLike(x, APFloat::getLargest(semantics).convertToDouble()));
+}
+
+void dlc::dl::keepFinite(EntryUpdate &update) {
+  if (!update.lossScale)
+    return;
+  for (AssignOp assign : update.entry.getBlock().getOps<AssignOp>()) {
+    auto variable = update.symbols.lookup<VariableOp>(assign.getVariable());
+    const program::Role role = variable.getRole();
+    Value after = assign.getValue();
+    if ((role != program::Role::Statistic && role != program::Role::State) ||
+        !isa<FloatType>(getElementTypeOrSelf(after)))
+      continue;
+    OpBuilder builder(assign);
+    TensorBuilder b{builder, assign.getLoc()};
+    Value kept = b.select(areFinite(b, after), after, update.read(variable));
+    assign.getValueMutable().assign(kept);
+  }
 }
 
 void dlc::dl::countGuarded(EntryUpdate &update) {

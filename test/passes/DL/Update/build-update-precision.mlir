@@ -88,3 +88,27 @@ dl.entry @other(%dp: tensor<3xf32>) -> (tensor<3xf32> {dl.name = "gradient.p", d
       #dl.update<@other.loss_scale.skipped, lr_mult = 1.0, decay_mult = 1.0, #adam>]} {
   dl.return %dp : tensor<3xf32>
 }
+
+// -----
+
+// Statistics and states keep elements that an overflow on the way to the loss would make infinite.
+// CHECK-LABEL: dl.entry @train_step(
+// CHECK-DAG: %[[MEAN:.*]] = dl.read @mean
+// CHECK-DAG: %[[H:.*]] = dl.read @h
+// CHECK: %[[SIZES:.*]] = dl.abs %arg2 : tensor<3xf32>
+// CHECK: %[[FINITE:.*]] = dl.compare le %[[SIZES]], %{{.*}} : tensor<3xf32>
+// CHECK: %[[KEPT:.*]] = dl.select %[[FINITE]], %arg2, %[[MEAN]] : tensor<3xf32>
+// CHECK: dl.assign @mean, %[[KEPT]]
+// CHECK: %[[KEPT:.*]] = dl.select %{{.*}}, %arg3, %[[H]] : tensor<4xf16>
+// CHECK: dl.assign @h, %[[KEPT]]
+#sgd = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>
+dl.variable @w : tensor<3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @mean : tensor<3xf32> role<statistic> init(#program.init<constant, 0.0, 0.0>)
+dl.variable @h : tensor<4xf16> role<state> init(#program.init<constant, 0.0, 0.0>)
+dl.entry @train_step(%x: tensor<3xf32>, %dw: tensor<3xf32>, %mean: tensor<3xf32>, %h: tensor<4xf16>)
+    -> (tensor<3xf32>, tensor<3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {dl.loss_scale = 128.0 : f64, kind = #program.entry<train>, updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #sgd>]} {
+  dl.assign @mean, %mean : tensor<3xf32>
+  dl.assign @h, %h : tensor<4xf16>
+  dl.return %x, %dw : tensor<3xf32>, tensor<3xf32>
+}
