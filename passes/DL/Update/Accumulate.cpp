@@ -40,6 +40,7 @@ static void addToSums(EntryUpdate &update, ParameterGroup &group, size_t part, i
   Value gradient = function.addStream(
       group.forEach([&](const UpdatedParameter &parameter) { return parameter.parts[part]; }));
   TensorBuilder b{function.body(), place};
+  gradient = b.castLike(gradient, sum);
   Value counted =
       update.weights.empty()
           ? b.scale(gradient, 1.0 / double(runs))

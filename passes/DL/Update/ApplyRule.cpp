@@ -8,8 +8,9 @@
 //
 // Slots and scalars are those that the rule's body asks for. With `ema` there is one more stream,
 // the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w. Copies of
-// @w in 16 bits are the new @w, rounded. Where the loss is scaled and a gradient is not finite, all
-// of them stay as they were.
+// @w in 16 bits are the new @w, rounded, and so is @w where it is of 16 bits itself: all is
+// computed in f32 then. Where the loss is scaled and a gradient is not finite, all of them stay as
+// they were.
 //
 // What a body asks of whole matrices is ops between two of them:
 //
@@ -61,7 +62,7 @@ private:
   SmallVector<Value> addSquares(Value x);
   /// A factor on the setting for each parameter; 1 for settings that have none.
   double multiplier(const UpdatedParameter &parameter, StringRef setting) const;
-  /// A scalar of the runtime as an element of the parameters' type.
+  /// A scalar of the runtime as an element of what is computed with.
   Value element(Value scalar) { return castLike(function.addScalar(scalar), p); }
   Value average(Value before, Value next);
 
@@ -82,6 +83,7 @@ private:
 void GroupBody::begin() {
   p = function.addStream(
       group.forEach([&](const UpdatedParameter &each) { return update.read(each.variable); }));
+  p = cast(p, computedElement(group.parameters.front().variable));
   g = clipped(addGradients(update, function, group));
 }
 
@@ -188,6 +190,7 @@ void GroupBody::end(Value next) {
   if (update.entry.getEma()) {
     Stream stream = addStream(group.forEach(
         [&](const UpdatedParameter &each) { return update.averageOf(each.variable); }));
+    stream.before = castLike(stream.before, p);
     stream.next = average(stream.before, next);
     streams.push_back(stream);
   }
@@ -199,14 +202,14 @@ void GroupBody::end(Value next) {
   }
   for (size_t number = 0; number < group.parameters.front().copies.size(); ++number) {
     auto copies = group.forEach([&](const UpdatedParameter &each) { return each.copies[number]; });
-    Type narrow = copies.front().getTensorType().getElementType();
-    streams.push_back({std::move(copies), {}, cast(next, narrow)});
+    streams.push_back({std::move(copies), {}, next});
   }
   for (size_t part = 0; part < group.parameters.front().sums.size(); ++part)
     streams.push_back({group.forEach([&](const UpdatedParameter &each) { return each.sums[part]; }),
                        g, number(0)});
-  MultiTensorOp op = function.finish(
-      llvm::map_to_vector(streams, [](const Stream &stream) { return stream.next; }));
+  MultiTensorOp op = function.finish(llvm::map_to_vector(streams, [&](Stream &stream) {
+    return cast(stream.next, stream.variables.front().getTensorType().getElementType());
+  }));
   if (clipSquares && !update.squares)
     update.check(function.sumsFor(clipSquares));
   ResultRange results = op.getResults();

@@ -10,6 +10,11 @@ SmallVector<Value> ParameterGroup::gradients() const {
   return forEach([](const UpdatedParameter &each) { return each.gradient; });
 }
 
+Type dlc::dl::computedElement(VariableOp parameter) {
+  Type element = parameter.getTensorType().getElementType();
+  return element.isBF16() || element.isF16() ? Builder(element.getContext()).getF32Type() : element;
+}
+
 Value EntryUpdate::read(VariableOp variable) {
   auto [place, isNew] = readsOf.try_emplace(&entry.getBlock());
   Reads &reads = place->second;
@@ -48,9 +53,11 @@ VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind,
     last = next;
   }
   builder.setInsertionPointAfter(last);
-  auto slot = VariableOp::create(builder, parameter.getLoc(), name, parameter.getTensorType(),
-                                 program::Role::Slot, first,
-                                 FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+  RankedTensorType type = parameter.getTensorType();
+  if (first.getKind() != program::InitialiserKind::Copy)
+    type = type.clone(computedElement(parameter));
+  auto slot = VariableOp::create(builder, parameter.getLoc(), name, type, program::Role::Slot,
+                                 first, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
   symbols.insert(slot);
   return slot;
 }

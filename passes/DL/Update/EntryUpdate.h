@@ -57,6 +57,10 @@ struct ClipScalar {
   ClipKind kind = ClipKind::Value;
 };
 
+/// The elements that an update of it computes with: of f32 where it is of 16 bits, as 1 - 0.999 is
+/// 0 in those.
+mlir::Type computedElement(VariableOp parameter);
+
 class MultiTensorBuilder;
 
 class EntryUpdate {
@@ -71,8 +75,9 @@ public:
   mlir::Value read(VariableOp variable);
   /// Before what ends the entry.
   void assign(VariableOp variable, mlir::Value value);
-  /// A slot of `parameter`, behind it and its other slots in the module. Where two entries update
-  /// one parameter, each has its own.
+  /// A slot of `parameter`, behind it and its other slots in the module, of the type that updates
+  /// compute in, or of the parameter's if it begins as a copy of that. Where two entries update one
+  /// parameter, each has its own.
   VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, program::InitialiserAttr first);
   /// The one average of `parameter`, made where it is first asked for.
   VariableOp averageOf(VariableOp parameter);
@@ -144,8 +149,8 @@ struct Compression {
 /// the scale by which an update makes means of them, where that is not within the gradients. Large
 /// gradients are compressed, in groups of their own.
 void reduceGradients(EntryUpdate &update, const Compression &compression);
-/// Gives `function` the stream of a group's gradients: the mean over the ranks of its element, in
-/// the parameters' type.
+/// Gives `function` the stream of a group's gradients: the mean over the ranks of its element, of
+/// computedElement.
 mlir::Value addGradients(EntryUpdate &update, MultiTensorBuilder &function,
                          const ParameterGroup &group);
 

@@ -104,8 +104,7 @@ Value dlc::dl::addGradients(EntryUpdate &update, MultiTensorBuilder &function,
                             const ParameterGroup &group) {
   TensorBuilder b{function.body(), update.place("update")};
   Value gradient = function.addStream(group.gradients());
-  VariableOp variable = group.parameters.front().variable;
-  Type element = variable.getTensorType().getElementType();
+  const Type element = computedElement(group.parameters.front().variable);
   if (getElementTypeOrSelf(gradient) != element)
     gradient = castTo(b.builder, b.loc, gradient, element);
   if (!update.gradientScale)

@@ -112,3 +112,23 @@ dl.entry @train_step(%x: tensor<3xf32>, %dw: tensor<3xf32>, %mean: tensor<3xf32>
   dl.assign @h, %h : tensor<4xf16>
   dl.return %x, %dw : tensor<3xf32>, tensor<3xf32>
 }
+
+// -----
+
+// A parameter of 16 bits is updated in f32, of which its slots are, and rounded.
+// CHECK: dl.variable @w : tensor<3xbf16> role<parameter>
+// CHECK-NEXT: dl.variable @w.momentum : tensor<3xf32> role<slot>
+// CHECK-LABEL: dl.entry @train_step(
+// CHECK: ^bb0(%[[W:.*]]: tensor<bf16>, %[[G:.*]]: tensor<bf16>, %[[M:.*]]: tensor<f32>, %[[RATE:.*]]: tensor<f32>, %[[MOMENTUM:.*]]: tensor<f32>):
+// CHECK-DAG: %[[WIDE:.*]] = dl.cast %[[W]] : tensor<bf16> to tensor<f32>
+// CHECK-DAG: %[[GRADIENT:.*]] = dl.cast %[[G]] : tensor<bf16> to tensor<f32>
+// CHECK: %[[NEXT:.*]] = dl.subtract %[[WIDE]], %{{.*}} : tensor<f32>
+// CHECK: %[[ROUNDED:.*]] = dl.cast %[[NEXT]] : tensor<f32> to tensor<bf16>
+// CHECK: dl.yield %[[ROUNDED]], %{{.*}} : tensor<bf16>, tensor<f32>
+#sgd = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64, momentum = 0.9 : f64}>
+dl.variable @w : tensor<3xbf16> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%x: tensor<3xf32>, %dw: tensor<3xbf16>)
+    -> (tensor<3xf32>, tensor<3xbf16> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w})
+    attributes {kind = #program.entry<train>, updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #sgd>]} {
+  dl.return %x, %dw : tensor<3xf32>, tensor<3xbf16>
+}
