@@ -154,16 +154,12 @@ struct SectionCompiler::TrainEntry {
                             compiler.dimensions["N"], location),
         run(compiler.program, compiler.main, builder, compiler.dimensions, compiler.trainUses,
             &section, step),
-        training(builder), context(&compiler.program.context) {}
-
-  /// Whether some of it is; known behind finishTrain's beginning.
-  bool isInF16() { return builder.computesIn(elementType(DType::F16, context)); }
+        training(builder) {}
 
   const StepStatement *step;
   EntryBuilder builder;
   SectionRun run;
   dl::TrainingBuilder training;
-  mlir::MLIRContext *context;
 };
 
 std::unique_ptr<SectionCompiler::TrainEntry>
@@ -223,7 +219,8 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
     if (const Bound *reference = run.lookup("reference_batch");
         reference && reference->value.isInteger())
       training.setReferenceBatch(reference->value.integer());
-    setLossScale(run, training, entry.isInF16());
+    setLossScale(run, training,
+                 entry.builder.computesIn(elementType(DType::F16, &program.context)));
     readAccumulate(entry);
     if (const Bound *schedule = run.lookup("schedule"))
       training.setSchedule(scheduleAttribute(run.evaluator, section, *schedule));
@@ -316,7 +313,9 @@ void SectionCompiler::compileTrain(const Section &section) {
     finishTrain(*entry, section);
   if (program.engine.hasErrors())
     return;
-  if (llvm::any_of(entries, [](const auto &entry) { return entry->isInF16(); }))
+  if (llvm::any_of(entries, [f16 = elementType(DType::F16, &program.context)](const auto &entry) {
+        return entry->builder.computesIn(f16);
+      }))
     warnUnscaled(program, entries.front()->run);
   if (hasEvaluation)
     compileEvaluate(section);

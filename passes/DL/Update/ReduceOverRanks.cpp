@@ -103,10 +103,8 @@ void dlc::dl::reduceGradients(EntryUpdate &update, const Compression &compressio
 Value dlc::dl::addGradients(EntryUpdate &update, MultiTensorBuilder &function,
                             const ParameterGroup &group) {
   TensorBuilder b{function.body(), update.place("update")};
-  Value gradient = function.addStream(group.gradients());
-  const Type element = computedElement(group.parameters.front().variable);
-  if (getElementTypeOrSelf(gradient) != element)
-    gradient = castTo(b.builder, b.loc, gradient, element);
+  Value gradient = b.cast(function.addStream(group.gradients()),
+                          computedElement(group.parameters.front().variable));
   if (!update.gradientScale)
     return gradient;
   if (isWide(group) && update.rankCount)
