@@ -311,8 +311,9 @@ static void buildSmallest(dl::MultiTensorOp update, Block &block) {
   SmallVector<Type> results = llvm::map_to_vector(update.getResultElements(), one);
   for (int64_t sum = 0; sum < int64_t(update.getSums()); ++sum)
     results.push_back(one(getElementTypeOrSelf(update.getSum(sum))));
-  auto copy = dl::MultiTensorOp::create(builder, update.getLoc(), results, tensors, each, scalars,
-                                        update.getStreams(), update.getSums());
+  auto copy =
+      dl::MultiTensorOp::create(builder, update.getLoc(), results, tensors, each, scalars,
+                                update.getStreams(), update.getSums(), update.getNumbered());
   IRMapping mapping;
   update.getBody().cloneInto(&copy.getBody(), mapping);
   dl::YieldOp::create(builder, update.getLoc(), copy.getResults());

@@ -30,7 +30,8 @@ SmallVector<FlatLayout::Piece> FlatLayout::pieces() const {
   SmallVector<Piece> pieces;
   for (auto [tensor, offset, size] : llvm::enumerate(offsets, sizes))
     for (int64_t done = 0; done < size; done += longestPiece)
-      pieces.push_back({int64_t(tensor), offset + done, std::min(longestPiece, size - done)});
+      pieces.push_back({int64_t(tensor), offset + done, std::min(longestPiece, size - done),
+                        done / longestPiece});
   return pieces;
 }
 
@@ -47,9 +48,10 @@ static DenseElementsAttr integers(MLIRContext *context, ArrayRef<int64_t> shape,
 DenseElementsAttr FlatLayout::pieceTable(MLIRContext *context) const {
   SmallVector<int64_t> rows;
   for (const Piece &piece : pieces())
-    rows.append({piece.tensor, piece.offset, piece.size});
-  rows.resize(3 * piecesPerTask * tasks());
-  return integers(context, {int64_t(rows.size()) / 3, 3}, rows);
+    rows.append({piece.tensor, piece.offset, piece.size, piece.number});
+  const int64_t count = piecesPerTask * tasks();
+  rows.resize(count * pieceColumns);
+  return integers(context, {count, pieceColumns}, rows);
 }
 
 DenseElementsAttr FlatLayout::firstPieces(MLIRContext *context) const {

@@ -19,10 +19,12 @@ namespace dlc {
 struct FlatLayout {
   /// Elements of a piece, at most, and pieces that one task takes.
   static constexpr int64_t longestPiece = 4096, piecesPerTask = 4;
+  static constexpr int64_t pieceColumns = 4;
 
   /// A run of elements of one tensor.
   struct Piece {
     int64_t tensor, offset, size;
+    int64_t number; ///< of the piece in the tensor
   };
 
   explicit FlatLayout(dl::MultiTensorOp op);
@@ -31,9 +33,9 @@ struct FlatLayout {
   llvm::SmallVector<Piece> pieces() const;
   /// Tasks that take them all; there is one where there is no element.
   int64_t tasks() const;
-  /// The pieces as a kernel reads them, tensor<P x 3 x i64> with a row {tensor, offset, size} each.
-  /// Rows of no element fill the last task: so code knows no number of pieces, and one code serves
-  /// tensors of all sizes.
+  /// The pieces as a kernel reads them, tensor<P x pieceColumns x i64> with the members of each in
+  /// a row. Rows of no element fill the last task: so code knows no number of pieces, and one code
+  /// serves tensors of all sizes.
   mlir::DenseElementsAttr pieceTable(mlir::MLIRContext *context) const;
   /// The first piece of each tensor and, at the end, the number of pieces: tensor<[count + 1] x
   /// i64>.

@@ -184,7 +184,9 @@ Status Decoder::decodeVariable(const dlc_variable &variable, VariableInfo &out) 
       return damaged("begins as a copy, but has no parameter to copy");
     TensorType copied;
     DLC_TRY(decodeType(raw.variables[variable.of].type, copied));
-    if (copied.dtype != out.type.dtype || copied.shape != out.type.shape)
+    const bool isWidened =
+        out.type.dtype == DLC_F32 && (copied.dtype == DLC_BF16 || copied.dtype == DLC_F16);
+    if ((copied.dtype != out.type.dtype && !isWidened) || copied.shape != out.type.shape)
       return damaged("is ", out.type.str(), ", but begins as a copy of ", copied.str());
   }
   out.role = static_cast<dlc_role>(variable.role);

@@ -92,11 +92,25 @@ Status State::initialise(size_t index) {
     }
     std::vector<std::byte> value(variable.type.logicalBytes());
     if (variable.initialiser == DLC_INIT_COPY)
-      DLC_TRY(read(variable.of, value));
+      DLC_TRY(readCopied(variable, value));
     else
       initialValue(variable, initialSeed, value);
     return write(index, value);
   });
+}
+
+/// The value of the parameter that `variable` is a copy of, as elements of the variable's type.
+Status State::readCopied(const VariableInfo &variable, std::span<std::byte> out) const {
+  DLC_TRY_ASSIGN(parameter, this->variable(variable.of));
+  const dlc_dtype from = parameter->type.dtype, to = variable.type.dtype;
+  if (from == to)
+    return read(variable.of, out);
+  std::vector<std::byte> narrow(parameter->type.logicalBytes());
+  DLC_TRY(read(variable.of, narrow));
+  const uint64_t fromSize = dtypeSize(from), toSize = dtypeSize(to);
+  for (uint64_t i = 0; i < narrow.size() / fromSize; ++i)
+    storeElement(to, loadElement(from, &narrow[i * fromSize]), &out[i * toSize]);
+  return {};
 }
 
 static Status checkSize(const VariableInfo &variable, size_t size) {

@@ -15,12 +15,12 @@ inline std::vector<double> piecesOf(const std::vector<int64_t> &sizes) {
   int64_t start = 0;
   for (size_t tensor = 0; tensor < sizes.size(); ++tensor) {
     for (int64_t done = 0; done < sizes[tensor]; done += 4096)
-      for (int64_t number :
-           {int64_t(tensor), start + done, std::min<int64_t>(4096, sizes[tensor] - done)})
+      for (int64_t number : {int64_t(tensor), start + done,
+                             std::min<int64_t>(4096, sizes[tensor] - done), done / 4096})
         table.push_back(double(number));
     start += (sizes[tensor] + 15) / 16 * 16;
   }
-  while (table.size() % 12 != 0)
+  while (table.size() % 16 != 0)
     table.push_back(0);
   return table;
 }
@@ -62,6 +62,32 @@ inline void checkCountingUpdate(const char *target) {
   EXPECT_NEAR(added(0x1p40 + 7, 0), 7, half);
 }
 
+/// Elements of two tensors, one in seven pieces, numbered from a number of the tensor's own on.
+inline void checkNumberedUpdate(const char *target) {
+  const std::string types = "tensor<5xf32>, tensor<3x9001xf32>";
+  CompiledTestKernel kernel({types + ", tensor<2xi32>", types, R"(
+^bb0(%p0: tensor<5xf32>, %p1: tensor<3x9001xf32>, %firsts: tensor<2xi32>):
+  %r:2 = dl.multi_tensor(%p0, %p1) each(%firsts) scalars() {numbered, streams = 1 : i64}
+      : ()" + types + ", tensor<2xi32>) -> (" + types + R"() {
+  ^bb0(%p: tensor<f32>, %first: tensor<i32>, %number: tensor<i32>):
+    %0 = dl.add %first, %number : tensor<i32>
+    %1 = dl.cast %0 : tensor<i32> to tensor<f32>
+    dl.yield %1 : tensor<f32>
+  }
+  dl.yield %r#0, %r#1 : )" + types},
+                            target);
+  ASSERT_TRUE(kernel);
+  std::vector<Tensor> inputs = kernel.randomInputs();
+  const std::vector<int64_t> sizes = {5, 27003}, starts = {0, 16};
+  const double firsts[] = {-3, 1000};
+  inputs[1].values = {firsts[0], firsts[1]};
+  inputs[2].values = piecesOf(sizes);
+  const std::vector<double> found = kernel.run(inputs)[0].values;
+  for (int tensor = 0; tensor < 2; ++tensor)
+    for (int64_t i = 0; i < sizes[tensor]; ++i)
+      ASSERT_EQ(found[starts[tensor] + i], firsts[tensor] + double(i)) << tensor;
+}
+
 /// Adds up x * y in f32 and x in f64 over each tensor, and stores their sum in bf16. x is f32, y
 /// bf16, so tensors begin at multiples of 32 elements.
 inline void checkSums(const char *target, double tolerance) {
@@ -86,10 +112,11 @@ inline void checkSums(const char *target, double tolerance) {
   ASSERT_TRUE(kernel);
   std::vector<Tensor> inputs = kernel.randomInputs();
   // Tensors at 0, 32 and 32; the last in seven pieces.
-  inputs[2].values = {0, 0, 5};
+  inputs[2].values = {0, 0, 5, 0};
   std::vector<double> firsts = {0, 1, 1, 8};
   for (int64_t done = 0; done < 27003; done += 4096)
-    for (int64_t number : {int64_t(2), 32 + done, std::min<int64_t>(4096, 27003 - done)})
+    for (int64_t number :
+         {int64_t(2), 32 + done, std::min<int64_t>(4096, 27003 - done), done / 4096})
       inputs[2].values.push_back(double(number));
   inputs[3].values = firsts;
   // So that a bf16 holds y.

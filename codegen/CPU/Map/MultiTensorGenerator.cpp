@@ -86,6 +86,7 @@ private:
                   kernel.spec.operandTypes()[operand].getElementType());
   }
   Value load(unsigned number, const Point &point);
+  Value numbers(Value place, int64_t vector);
   SmallVector<Value> step(Value place, int64_t vectors, Value mask, ValueRange sums);
   Value yielded(int64_t number) const { return body.block().back().getOperand(number); }
   int64_t sumCount() { return op.getSums(); }
@@ -99,6 +100,7 @@ private:
   const KernelSpec &body; ///< the op's own block
   SmallVector<Value> scalars, each;
   Value offset;
+  Value first; ///< the number of the piece's first element in its tensor
 };
 } // namespace
 
@@ -113,6 +115,16 @@ Value PieceEmitter::load(unsigned number, const Point &point) {
                       point.mask);
 }
 
+/// Of the elements of vector number `vector` from `place` on, i32. What the vectors have in common
+/// is one value, so that what is computed of it alone, as blocks of random numbers, is, too.
+Value PieceEmitter::numbers(Value place, int64_t vector) {
+  auto add = [&](Value a, Value b) -> Value { return arith::AddIOp::create(e.b, e.loc, a, b); };
+  Value begin = arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), e.add(first, place));
+  Value lanes = e.laneNumbers(kernel.lanes);
+  return add(e.splat(begin, kernel.lanes),
+             add(lanes, e.number(vector * kernel.lanes, lanes.getType())));
+}
+
 /// Elements from `place` on of the piece, in so many vectors. Takes the sums so far, `unroll` of
 /// each kind, and returns those behind it.
 SmallVector<Value> PieceEmitter::step(Value place, int64_t vectors, Value mask, ValueRange sums) {
@@ -125,8 +137,10 @@ SmallVector<Value> PieceEmitter::step(Value place, int64_t vectors, Value mask, 
     point.axis = 0;
     point.width = kernel.lanes;
     point.mask = mask;
-    BodyEmitter emitter(body, e.b, e.loc, [this](unsigned n, const Point &p) { return load(n, p); },
-                        {});
+    auto argument = [&, i](unsigned number, const Point &p) {
+      return number == operands.pieces() ? numbers(place, i) : load(number, p);
+    };
+    BodyEmitter emitter(body, e.b, e.loc, argument, {});
     SmallVector<Value> &row = values.emplace_back();
     for (int64_t number = 0; number < resultCount() + sumCount(); ++number)
       row.push_back(emitter.emitVector(yielded(number), point));
@@ -147,10 +161,11 @@ SmallVector<Value> PieceEmitter::step(Value place, int64_t vectors, Value mask, 
 }
 
 void PieceEmitter::emit(Value piece) {
-  Value row = e.mul(piece, 3);
+  Value row = e.mul(piece, FlatLayout::pieceColumns);
   Value tensor = loadNumber(operands.pieces(), row);
   offset = loadNumber(operands.pieces(), e.add(row, 1));
   Value size = loadNumber(operands.pieces(), e.add(row, 2));
+  first = e.mul(loadNumber(operands.pieces(), e.add(row, 3)), FlatLayout::longestPiece);
   each.clear();
   for (int64_t i = 0; i < operands.each; ++i)
     each.push_back(loadNumber(operands.streams + i, tensor));

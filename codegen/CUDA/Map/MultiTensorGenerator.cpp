@@ -32,6 +32,7 @@ public:
     scalars = op.getScalars().size();
     results = op.getResultStreams();
     sums = op.getSums();
+    isNumbered = op.getNumbered();
   }
 
   void add(KernelText &text) const;
@@ -49,6 +50,7 @@ private:
 
   const KernelSpec &spec;
   unsigned streams, each, scalars, results, sums;
+  bool isNumbered;
 };
 } // namespace
 
@@ -85,7 +87,7 @@ SmallVector<Candidate> MultiTensorGenerator::schedules(const KernelSpec &spec,
   return {candidate};
 }
 
-/// struct Given { ... }; given(tensor)
+/// struct Given { ... }; given(tensor, start)
 std::string MemberPrinter::given() const {
   std::string members, values;
   for (unsigned i = 0; i < each + scalars; ++i) {
@@ -93,8 +95,13 @@ std::string MemberPrinter::given() const {
     members += "    " + typeOf(streams + i) + " x" + n + ";\n";
     values += (i == 0 ? "x" : ", x") + n + (i < each ? "[tensor]" : "[0]");
   }
+  if (isNumbered) {
+    members += "    int start;\n";
+    values += values.empty() ? "start" : ", start";
+  }
   return "  struct Given {\n" + members +
-         "  };\n  __device__ Given given(int tensor) const { return {" + values + "}; }\n";
+         "  };\n  __device__ Given given(int tensor, int start) const { return {" + values +
+         "}; }\n";
 }
 
 /// name(elements, given, results, sums): `four` with quads, or `one`.
@@ -112,6 +119,8 @@ std::string MemberPrinter::caller(bool quads) const {
   }
   for (unsigned i = 0; i < each + scalars; ++i)
     argument("given.x" + std::to_string(streams + i));
+  if (isNumbered)
+    argument(quads ? "i + l - given.start" : "i - given.start");
   for (unsigned i = 0; i < results; ++i) {
     std::string n = std::to_string(i);
     before += "    " + type(resultType(i)) + " r" + n + ";\n";
@@ -142,8 +151,9 @@ std::string MemberPrinter::tables() const {
         .str();
   };
   std::string pieces = "x" + std::to_string(number), firsts = "x" + std::to_string(number + 1);
-  std::string text =
-      access("int", "piece", "int row, int column", "return int(" + pieces + "[3 * row + column])");
+  std::string text = access("int", "piece", "int row, int column",
+                            "return int(" + pieces + "[" +
+                                std::to_string(FlatLayout::pieceColumns) + " * row + column])");
   if (sums == 0)
     return text;
   std::string stores;
@@ -171,6 +181,7 @@ FailureOr<KernelText> MultiTensorGenerator::write(const KernelSpec &spec,
   KernelText text(spec, {"multi_tensor"});
   text.constant("THREADS", threads);
   text.constant("SUMS", op.getSums());
+  text.constant("LONGEST", FlatLayout::longestPiece);
   text.type("Total", storedTypeName(totalType(op)));
   if (op.getSums() != 0)
     text.workspace(totalType(op));

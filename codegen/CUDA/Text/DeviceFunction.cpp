@@ -491,6 +491,10 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
       .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
             arith::FPToUIOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp>(
           [&](auto) { return cast(op); })
+      .Case<arith::BitcastOp>([&](auto) {
+        const bool isFloat = isa<FloatType>(op.getResult(0).getType());
+        return call(op, isFloat ? "__int_as_float" : "__float_as_int");
+      })
       .Case<math::ExpOp>([&](auto) { return onFloat(op, "exp"); })
       .Case<math::LogOp>([&](auto) { return onFloat(op, "log"); })
       .Case<math::TanhOp>([&](auto) { return onFloat(op, "tanh"); })

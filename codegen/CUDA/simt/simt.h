@@ -391,6 +391,7 @@ template <class T> inline void storeQuad(Buffer<T> buffer, simt::Place at, const
 }
 
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
+inline int __float_as_int(float number) { return __builtin_bit_cast(int, number); }
 inline float sqrtf(float x) { return __builtin_sqrtf(x); }
 inline double sqrt(double x) { return __builtin_sqrt(x); }
 

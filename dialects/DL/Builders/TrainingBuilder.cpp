@@ -144,6 +144,10 @@ void TrainingBuilder::setDynamicLossScale() {
   step()->setAttr(lossScaleName, entry.builder.getStringAttr("dynamic"));
 }
 
+void TrainingBuilder::setWithoutMasters() {
+  step()->setAttr(withoutMastersName, entry.builder.getUnitAttr());
+}
+
 void TrainingBuilder::setSchedule(ArrayAttr parts) { step().setScheduleAttr(parts); }
 
 //===------------------------------------------------------------------------------------------===//

@@ -77,6 +77,8 @@ public:
   /// vanish; dynamic: as much as leaves them finite.
   void setLossScale(double factor);
   void setDynamicLossScale();
+  /// Weights that are read in 16 bits are stored so alone.
+  void setWithoutMasters();
   /// What learning rates are multiplied by, as #program.schedule_parts.
   void setSchedule(mlir::ArrayAttr parts);
 

@@ -238,8 +238,9 @@ def DL_RandomOp
                       DL_CheapToRecompute]> {
   let summary = "random numbers, each a function of where it stands and of the step";
   let description = [{
-    Element by element word element % 4 of Philox4x32-10 (Salmon, Moraes, Dror, Shaw; SC 2011) with
-    the key (seed_low, seed_high) and the counter (element / 4, first + sample, step, path).
+    Element by element word (element / 8) % 4 of Philox4x32-10 (Salmon, Moraes, Dror, Shaw; SC 2011)
+    with the key (seed_low, seed_high) and the counter (8 (element / 32) + element % 8,
+    first + sample, step, path).
     `uniform`: its upper 24 bits as a fraction, in [0, 1). `normal`: of the words 0 and 1, and of 2
     and 3, as fractions u and v, sqrt(-2 log(u + 2^-24)) times cos(2 pi v), and times sin(2 pi v).
     `%r = dl.random uniform %element, %sample, %first, %step, %low, %high path = 7 : tensor<4x3xi32>
@@ -254,6 +255,20 @@ def DL_RandomOp
     $kind $element `,` $sample `,` $first `,` $step `,` $seed_low `,` $seed_high `path` `=` $path
     attr-dict `:` type($element) `to` type($result)
   }];
+}
+
+def DL_StochasticRoundOp
+    : DL_Elementwise<"stochastic_round", 8, [AllTypesMatch<["x", "draw"]>]> {
+  let summary = "x as one of its two neighbours in 16 bits, by chance, whose mean is x";
+  let description = [{
+    With u the distance of the result's numbers around |x| and n = floor(x / u): (n + 1) u where
+    draw < x / u - n, else n u. So a number that 16 bits hold stays, for a draw of [0, 1). Infinity
+    and what is no number stay, too.
+    `%y = dl.stochastic_round %x, %draw : tensor<4xf32> to tensor<4xbf16>`. No gradient.
+  }];
+  let arguments = (ins StaticShapeTensorOf<[F32]>:$x, StaticShapeTensorOf<[F32]>:$draw);
+  let results = (outs StaticShapeTensorOf<[BF16, F16]>:$y);
+  let assemblyFormat = "$x `,` $draw attr-dict `:` type($x) `to` type($y)";
 }
 
 def DL_ConvertLayoutOp

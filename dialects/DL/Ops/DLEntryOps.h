@@ -22,6 +22,8 @@ inline constexpr llvm::StringLiteral precisionName = "dl.precision";
 bool isTF32(mlir::Operation *op);
 /// Of an entry: what its loss is multiplied by while it is differentiated.
 inline constexpr llvm::StringLiteral lossScaleName = "dl.loss_scale";
+/// Of an entry that trains: weights that it reads in 16 bits are of these, see Update/Copies.h.
+inline constexpr llvm::StringLiteral withoutMastersName = "dl.without_masters";
 } // namespace dlc::dl
 
 #define GET_OP_CLASSES

@@ -1,4 +1,4 @@
-//===- DLRandom.cpp - one random number in arith and math ops ---------------------------------===//
+//===- DLRandom.cpp - random numbers and roundings in arith and math ops ----------------------===//
 //
 // Works on scalars and on vectors of them. Integers wrap.
 //
@@ -7,12 +7,20 @@
 #include "dialects/DL/Builders/Term.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
 using namespace dlc::dl;
 
 using ScalarTerm = Term<ScalarBuilder>;
+
+/// `element` with the vector shape of `like`, if it has one.
+static Type typeLike(Value like, Type element) {
+  auto vector = dyn_cast<VectorType>(like.getType());
+  return vector ? vector.clone(element) : element;
+}
 
 namespace {
 /// 32-bit words.
@@ -54,11 +62,8 @@ static std::array<Value, 4> philox(Words &w, std::array<Value, 4> counter,
 
 /// The upper 24 bits as a fraction.
 static Value fraction(Words &w, Value word) {
-  Type type = w.b.getF32Type();
-  if (auto vector = dyn_cast<VectorType>(w.type))
-    type = vector.clone(type);
   Value bits = arith::ShRUIOp::create(w.b, w.loc, word, w.constant(8));
-  return arith::SIToFPOp::create(w.b, w.loc, type, bits);
+  return arith::SIToFPOp::create(w.b, w.loc, typeLike(word, w.b.getF32Type()), bits);
 }
 
 /// 1 - x^2 / (k (k + 1)) + ...: from k = 2 on, sin(x) / x.
@@ -81,8 +86,16 @@ Value RandomOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operand
   auto [element, sample, first, step, low, high] =
       std::tuple(operands[0], operands[1], operands[2], operands[3], operands[4], operands[5]);
   Words w{builder, loc, element.getType()};
-  Value block = arith::ShRUIOp::create(builder, loc, element, w.constant(2));
-  Value lane = arith::AndIOp::create(builder, loc, element, w.constant(3));
+  // Eight blocks for 32 elements: vectors that stand behind each other take words of the same.
+  auto shifted = [&](uint32_t bits) -> Value {
+    return arith::ShRUIOp::create(builder, loc, element, w.constant(bits));
+  };
+  auto lowest = [&](Value x, uint32_t mask) -> Value {
+    return arith::AndIOp::create(builder, loc, x, w.constant(mask));
+  };
+  Value eights = arith::MulIOp::create(builder, loc, shifted(5), w.constant(8));
+  Value block = arith::OrIOp::create(builder, loc, eights, lowest(element, 7));
+  Value lane = lowest(shifted(3), 3);
   Value of = w.add(first, sample);
   std::array<Value, 4> words = philox(w, {block, of, step, w.constant(getPath())}, {low, high});
   Value isFirst = w.isEqual(lane, 0), isSecond = w.isEqual(lane, 1), isThird = w.isEqual(lane, 2);
@@ -102,4 +115,35 @@ Value RandomOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operand
   // The sine is the cosine a quarter earlier.
   ScalarTerm turned = select(ScalarTerm(numbers, isEven), angle, angle - 0.25);
   return radius * cosineOfTurns(turned);
+}
+
+/// The power of two at or below |x|, f32; at least `least`.
+static ScalarTerm binade(ScalarBuilder numbers, Value x, double least) {
+  auto [builder, loc, isUnsigned] = numbers;
+  Words w{builder, loc, typeLike(x, builder.getI32Type())};
+  Value bits = arith::BitcastOp::create(builder, loc, w.type, x);
+  Value exponent = arith::AndIOp::create(builder, loc, bits, w.constant(0x7f800000));
+  Value power = arith::BitcastOp::create(builder, loc, x.getType(), exponent);
+  return maximum(ScalarTerm(numbers, power), least);
+}
+
+Value StochasticRoundOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
+  ScalarBuilder numbers{builder, loc, /*isUnsigned=*/false};
+  ScalarTerm x(numbers, operands[0]), draw(numbers, operands[1]);
+  Type element = getElementTypeOrSelf(getY());
+  const auto &type = cast<FloatType>(element).getFloatSemantics();
+  const double least = APFloat::getSmallestNormalized(type).convertToDouble();
+  const int bits = int(APFloat::semanticsPrecision(type)) - 1;
+  // All of it is exact: divided by a power of two, and what a number is above an integer.
+  ScalarTerm unit = binade(numbers, x, least) * std::ldexp(1.0, -bits);
+  ScalarTerm units = x / unit;
+  ScalarTerm below = floor(units);
+  ScalarTerm rest = units - below;
+  ScalarTerm above = below + 1;
+  ScalarTerm rounded = select(draw < rest, above, below) * unit;
+  Value y = select(abs(x) == std::numeric_limits<float>::infinity(), x, rounded);
+  // However it is rounded, as the type holds it.
+  auto mode = arith::RoundingModeAttr::get(builder.getContext(), arith::RoundingMode::toward_zero);
+  return arith::TruncFOp::create(builder, loc, typeLike(y, element), y, mode,
+                                 arith::FastMathFlagsAttr());
 }

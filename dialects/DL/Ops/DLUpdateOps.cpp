@@ -79,6 +79,8 @@ static LogicalResult verifyBody(MultiTensorOp op) {
     arguments.push_back(scalarOf(elementOf(each)));
   }
   llvm::append_range(arguments, op.getScalars().getTypes());
+  if (op.getNumbered())
+    arguments.push_back(scalarOf(IntegerType::get(op.getContext(), 32)));
   for (int64_t i = 0; i < int64_t(op.getSums()); ++i) {
     Type element = elementOf(op.getSum(i));
     if (!isForEach(op.getSum(i)))

@@ -29,16 +29,17 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     `tensors` are `streams` runs of `count` tensors: all parameters, then all gradients, then all
     first slots, ... Streams have an element type each. The body sees one element (rank 0) of each
     stream, then for its tensor i element i of `each` (factors of a parameter's own, norms), then
-    the scalars. It yields new elements, of which result r * count + i holds those of tensor i, and
-    behind them `sums` values that are added up over each tensor: a result each, of which element i
-    is the sum over tensor i.
+    the scalars, and where it is `numbered` the number that the element has in its tensor's memory,
+    an i32 that wraps. It yields new elements, of which result r * count + i holds those of tensor
+    i, and behind them `sums` values that are added up over each tensor: a result each, of which
+    element i is the sum over tensor i.
     (C1) tensors.size == streams * count, both positive. (C2) `each` are of shape [count]. (C3)
     There is a result for each yielded element and tensor, and one of shape [count] for each of the
     `sums`, which are at most as many as there are yielded values. (C4) Tensor i of every stream,
     and result r * count + i, have one shape and layout; tensors of one stream, and results of one
     yielded value, have one element type. (C5) The body's arguments are of rank 0: the streams'
-    element types, then those of `each`, then the scalars'; the yielded values have rank 0 and the
-    results' element types; sums are f32 or f64.
+    element types, then those of `each`, then the scalars', then i32 if it is numbered; the yielded
+    values have rank 0 and the results' element types; sums are f32 or f64.
     ```mlir
     %new, %squares = dl.multi_tensor(%p0, %g0) each(%factors) scalars(%lr)
         {streams = 2, sums = 1} ... {
@@ -49,9 +50,9 @@ def DL_MultiTensorOp : DL_Op<"multi_tensor", [Pure, IsolatedFromAbove, AttrSized
     ```
     Not differentiable.
   }];
-  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_FloatTensor>:$each,
+  let arguments = (ins Variadic<DL_FloatTensor>:$tensors, Variadic<DL_NumberTensor>:$each,
                        Variadic<DL_ScalarTensor>:$scalars, I64Attr:$streams,
-                       DefaultValuedAttr<I64Attr, "0">:$sums);
+                       DefaultValuedAttr<I64Attr, "0">:$sums, UnitAttr:$numbered);
   let results = (outs Variadic<DL_FloatTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

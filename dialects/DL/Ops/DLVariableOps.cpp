@@ -10,6 +10,13 @@ static bool sameLogicalType(Type a, Type b) {
   return x.getShape() == y.getShape() && x.getElementType() == y.getElementType();
 }
 
+/// Whether what is of type `to` can begin as a copy of what is of type `from`.
+static bool holds(RankedTensorType to, RankedTensorType from) {
+  return sameLogicalType(to, from) ||
+         (to.getShape() == from.getShape() && to.getElementType().isF32() &&
+          from.getElementType().isFloat(16));
+}
+
 RankedTensorType VariableOp::getTensorType() { return cast<RankedTensorType>(getType()); }
 
 LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -22,7 +29,7 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto of = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr());
   if (!of || of.getRole() != program::Role::Parameter)
     return emitOpError("(C1) ") << getOfAttr() << " is not a parameter of this module";
-  bool isSame = isCopy ? sameLogicalType(of.getTensorType(), getTensorType())
+  bool isSame = isCopy ? holds(getTensorType(), of.getTensorType())
                        : of.getTensorType().getShape() == getTensorType().getShape();
   if (!isSame) {
     InFlightDiagnostic error = emitOpError(isCopy ? "(C2) has type " : "(C1) has type ")

@@ -15,8 +15,8 @@ def DL_VariableOp : DL_Op<"variable", [
         init(<constant, 0.0, 0.0>)
     ```
     (C1) `of` is given for slots only, and names a parameter of the same logical shape. (C2) The
-    initialiser `copy`, the first value of `of`, needs it, of the same element type. Not
-    differentiable itself; see dl.read.
+    initialiser `copy`, the first value of `of`, needs it, of the same element type, or of 16 bits
+    where the copy is f32. Not differentiable itself; see dl.read.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<DL_Tensor>:$type,
       Program_RoleAttr:$role, Program_InitialiserAttr:$init, OptionalAttr<FlatSymbolRefAttr>:$of);

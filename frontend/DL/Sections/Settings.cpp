@@ -14,8 +14,8 @@ using namespace ast;
 
 /// Those of infer sections first.
 static constexpr llvm::StringLiteral trainSettings[] = {
-    "batch",           "precision", "epochs",    "loss_scale", "accumulate", "ema",
-    "reference_batch", "loss",      "optimizer", "schedule",   "clip"};
+    "batch", "precision",       "epochs", "loss_scale", "masters",  "accumulate",
+    "ema",   "reference_batch", "loss",   "optimizer",  "schedule", "clip"};
 
 llvm::ArrayRef<llvm::StringLiteral> settingNames(bool isTrain) {
   return llvm::ArrayRef(trainSettings).take_front(isTrain ? std::size(trainSettings) : 2);
@@ -26,6 +26,7 @@ llvm::StringRef valueOfSetting(llvm::StringRef name) {
       .Case("batch", "64")
       .Case("epochs", "10")
       .Case("precision", "f32")
+      .Case("masters", "false")
       .Case("accumulate", "4")
       .Case("ema", "0.999")
       .Case("reference_batch", "256")
@@ -228,6 +229,8 @@ static llvm::StringRef expectedSetting(llvm::StringRef name, const Value &value)
   const DType *dtype = value.getIf<DType>();
   if (name == "precision")
     return dtype && isPrecision(*dtype) ? "" : llvm::StringRef(precisionList);
+  if (name == "masters")
+    return value.is<bool>() ? "" : "true or false";
   if (name == "accumulate")
     return isCount ? "" : "an integer of 1 or more";
   if (value.isNone())
@@ -264,7 +267,7 @@ static std::string hintForSettingValue(llvm::StringRef name, const Value &value)
 void checkSettings(Evaluator &evaluator,
                    llvm::function_ref<const Bound *(llvm::StringRef)> lookup) {
   for (llvm::StringRef name :
-       {"precision", "loss_scale", "accumulate", "ema", "reference_batch", "clip"}) {
+       {"precision", "loss_scale", "masters", "accumulate", "ema", "reference_batch", "clip"}) {
     const Bound *bound = lookup(name);
     if (!bound || bound->value.isPoison())
       continue;

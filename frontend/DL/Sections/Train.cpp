@@ -146,6 +146,14 @@ static void warnUnscaled(Program &program, SectionRun &run) {
         .hint("loss_scale = \"dynamic\"");
 }
 
+static void warnOfMasters(Program &program, SectionRun &run) {
+  const Bound *masters = run.lookup("masters");
+  if (masters && !masters->value.as<bool>())
+    program.engine
+        .warning(masters->range, "nothing of the section is in 16 bits, so no weight has a master")
+        .hint("precision = bf16");
+}
+
 /// The entry of a step, or `train_step`, and the run that fills it.
 struct SectionCompiler::TrainEntry {
   TrainEntry(SectionCompiler &compiler, const Section &section, const StepStatement *step,
@@ -221,6 +229,8 @@ void SectionCompiler::finishTrain(TrainEntry &entry, const Section &section) {
       training.setReferenceBatch(reference->value.integer());
     setLossScale(run, training,
                  entry.builder.computesIn(elementType(DType::F16, &program.context)));
+    if (const Bound *masters = run.lookup("masters"); masters && !masters->value.as<bool>())
+      training.setWithoutMasters();
     readAccumulate(entry);
     if (const Bound *schedule = run.lookup("schedule"))
       training.setSchedule(scheduleAttribute(run.evaluator, section, *schedule));
@@ -313,10 +323,15 @@ void SectionCompiler::compileTrain(const Section &section) {
     finishTrain(*entry, section);
   if (program.engine.hasErrors())
     return;
-  if (llvm::any_of(entries, [f16 = elementType(DType::F16, &program.context)](const auto &entry) {
-        return entry->builder.computesIn(f16);
-      }))
+  auto anyIsIn = [&](DType dtype) {
+    return llvm::any_of(entries, [type = elementType(dtype, &program.context)](const auto &entry) {
+      return entry->builder.computesIn(type);
+    });
+  };
+  if (anyIsIn(DType::F16))
     warnUnscaled(program, entries.front()->run);
+  else if (!anyIsIn(DType::BF16))
+    warnOfMasters(program, entries.front()->run);
   if (hasEvaluation)
     compileEvaluate(section);
   warnUnreadFields(program, section, trainUses);

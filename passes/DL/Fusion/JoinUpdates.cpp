@@ -175,12 +175,16 @@ static FusedOp regionOf(Match match) {
   for (Value operand : operands)
     body.addArgument(operand.getType(), loc);
   builder.setInsertionPointToEnd(&body);
-  // The update's body knows streams, then a number for each, then scalars.
+  // The update's body knows streams, then a number for each, then scalars, then the element's.
   SmallVector<Value> arguments(body.getArguments());
   SmallVector<Value> numbers = llvm::map_to_vector(
       update.getEach(), [&](Value each) { return numberOf(builder, each, tensor); });
   arguments.insert(arguments.begin() + update.getStreams(), numbers.begin(), numbers.end());
   auto shape = cast<RankedTensorType>(gradient.getResult(0).getType());
+  if (update.getNumbered())
+    arguments.push_back(IotaOp::create(builder, loc, shape.clone(builder.getI32Type()),
+                                       llvm::to_vector(llvm::seq(shape.getRank())),
+                                       DenseI64ArrayAttr()));
   YieldOp::create(builder, update.getLoc(), BodyWriter(builder, shape).write(update, arguments));
   return region;
 }

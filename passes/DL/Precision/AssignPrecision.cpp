@@ -292,6 +292,7 @@ struct AssignPrecision : dlc::dl::impl::AssignPrecisionBase<AssignPrecision> {
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       if (!isPlain(entry))
         EntryPrecision(entry).run();
+    warnOfLosses(getOperation());
   }
 };
 } // namespace

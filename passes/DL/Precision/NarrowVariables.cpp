@@ -9,6 +9,7 @@
 // Only where nothing trains: an update needs the variable as it is.
 //
 //===------------------------------------------------------------------------------------------===//
+#include "passes/DL/Precision/NarrowVariables.h"
 #include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
@@ -42,15 +43,28 @@ static FloatType castTypeOf(ArrayRef<ReadOp> reads) {
   return stored && narrow.getWidth() < stored.getWidth() ? narrow : FloatType();
 }
 
-static void narrowTo(FloatType element, VariableOp variable, ArrayRef<ReadOp> reads) {
-  RankedTensorType type = variable.getTensorType().clone(element);
+void dlc::dl::storeIn(FloatType element, VariableOp variable, ArrayRef<ReadOp> reads) {
+  RankedTensorType wide = variable.getTensorType(), type = wide.clone(element);
   variable.setType(type);
   for (ReadOp read : reads) {
     read.getResult().setType(type);
-    for (Operation *cast : llvm::make_early_inc_range(read->getUsers())) {
+    SmallVector<OpOperand *> others;
+    for (OpOperand &use : llvm::make_early_inc_range(read->getUses())) {
+      auto cast = dyn_cast<CastOp>(use.getOwner());
+      if (!cast || cast.getType() != type) {
+        others.push_back(&use);
+        continue;
+      }
       cast->replaceAllUsesWith(read);
       cast->erase();
     }
+    if (others.empty())
+      continue;
+    OpBuilder builder(read->getContext());
+    builder.setInsertionPointAfter(read);
+    Value widened = CastOp::create(builder, read.getLoc(), wide, read);
+    for (OpOperand *use : others)
+      use->set(widened);
   }
 }
 
@@ -72,7 +86,7 @@ struct NarrowVariables : dlc::dl::impl::NarrowVariablesBase<NarrowVariables> {
       StringAttr name = variable.getSymNameAttr();
       ArrayRef<ReadOp> own = reads[name];
       if (FloatType narrow = castTypeOf(own); narrow && !assigned.contains(name))
-        narrowTo(narrow, variable, own);
+        storeIn(narrow, variable, own);
     }
   }
 };

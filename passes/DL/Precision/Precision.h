@@ -8,7 +8,7 @@
 #ifndef DLC_PASSES_DL_PRECISION_PRECISION_H
 #define DLC_PASSES_DL_PRECISION_PRECISION_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace dlc::dl {
 
@@ -30,6 +30,9 @@ void passTF32On(mlir::Operation *op, mlir::Operation *before, mlir::Operation *e
 /// Whether each element of the op's gradient is rounded more than once where the rule is computed
 /// in the op's own type of 16 bits.
 bool roundsGradient(mlir::Operation *op);
+
+/// Warns of sums and softmax that the program keeps in 16 bits where these are too few for them.
+void warnOfLosses(mlir::ModuleOp module);
 
 } // namespace dlc::dl
 

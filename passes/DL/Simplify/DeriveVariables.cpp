@@ -13,12 +13,14 @@
 //
 // In entries that use a model, of ops that need variables which stay as they are and nothing else,
 // those whose results others need become variables of role `derived`; equal ones of several entries
-// are one. Index ops at their end, such as the broadcast of a bias, stay where they are: they cost
-// nothing in the kernel that reads them, and may be far larger than what they read.
+// are one. Index ops at their end, such as the broadcast of a bias, and casts to wider floats stay
+// where they are: they cost nothing in the kernel that reads them, and may be far larger than what
+// they read.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Facts/Names.h"
 #include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -100,11 +102,20 @@ static llvm::SetVector<Operation *> sourcesOf(Value value) {
   return reads;
 }
 
-/// What stands in front of the index ops that `value` comes through.
-static Value skipIndexOps(Value value) {
-  for (auto index = value.getDefiningOp<IndexOp>(); index && index->getNumOperands() == 1;
-       index = value.getDefiningOp<IndexOp>())
-    value = index->getOperand(0);
+static bool widens(CastOp cast) {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX())),
+       to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getY()));
+  return from && to && from.getWidth() < to.getWidth();
+}
+
+/// What stands in front of the index ops and casts to wider floats that `value` comes through.
+static Value skipFreeOps(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto cast = dyn_cast<CastOp>(op);
+    if (!(cast && widens(cast)) && !(isa<IndexOp>(op) && op->getNumOperands() == 1))
+      break;
+    value = op->getOperand(0);
+  }
   return value;
 }
 
@@ -134,7 +145,7 @@ llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
     if (derived.contains(&op))
       continue;
     for (Value operand : op.getOperands()) {
-      Value root = skipIndexOps(operand);
+      Value root = skipFreeOps(operand);
       Operation *source = root.getDefiningOp();
       if (!source || !derived.contains(source) || isa<ReadOp>(source))
         continue;

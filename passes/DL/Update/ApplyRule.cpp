@@ -8,9 +8,9 @@
 //
 // Slots and scalars are those that the rule's body asks for. With `ema` there is one more stream,
 // the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w. Copies of
-// @w in 16 bits are the new @w, rounded, and so is @w where it is of 16 bits itself: all is
-// computed in f32 then. Where the loss is scaled and a gradient is not finite, all of them stay as
-// they were.
+// @w in 16 bits are the new @w, rounded, and so is @w where it is of 16 bits itself, by chance
+// where the entry has no masters: all is computed in f32 then. Where the loss is scaled and a
+// gradient is not finite, all of them stay as they were.
 //
 // What a body asks of whole matrices is ops between two of them:
 //
@@ -24,6 +24,7 @@
 #include "passes/DL/Update/MultiTensorBuilder.h"
 #include "passes/DL/Update/Norm.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -65,6 +66,7 @@ private:
   /// A scalar of the runtime as an element of what is computed with.
   Value element(Value scalar) { return castLike(function.addScalar(scalar), p); }
   Value average(Value before, Value next);
+  Value rounded(Value next);
 
   EntryUpdate &update;
   const ParameterGroup &group;
@@ -180,6 +182,31 @@ Value GroupBody::average(Value before, Value next) {
   return add(multiply(kept, before), multiply(added, next));
 }
 
+static bool isRounded(VariableOp parameter) {
+  return parameter.getTensorType().getElementType() != computedElement(parameter);
+}
+
+/// The new parameter of 16 bits by chance: one without a master would not move by less than half of
+/// its last digit. Draws are told apart by the variable, the element, the step and the seed.
+Value GroupBody::rounded(Value next) {
+  Type integer = builder.getI32Type();
+  auto given = [&](StringRef word) {
+    return function.addScalar(update.scalar("random." + word, 0, /*scheduled=*/false, integer));
+  };
+  auto numberOf = [](StringRef name) { return int32_t(llvm::xxh3_64bits(name)); };
+  Value variable = function.addEach(group.forEach([&](const UpdatedParameter &each) {
+    return numberOf(each.update.getVariable().getValue());
+  }));
+  Value step = given("step"), low = given("seed_low"), high = given("seed_high");
+  Value draw = RandomOp::create(builder, loc, typeOf(next), RandomKind::Uniform,
+                                function.addNumber(), splatLike(variable, 0), variable, step, low,
+                                high, numberOf("stochastic_round"));
+  VariableOp first = group.parameters.front().variable;
+  const RankedTensorType type = first.getTensorType();
+  return StochasticRoundOp::create(builder, loc, typeOf(next).clone(type.getElementType()), next,
+                                   draw);
+}
+
 /// Makes the op, and assigns what it yields.
 void GroupBody::end(Value next) {
   SmallVector<Stream> streams;
@@ -207,6 +234,8 @@ void GroupBody::end(Value next) {
   for (size_t part = 0; part < group.parameters.front().sums.size(); ++part)
     streams.push_back({group.forEach([&](const UpdatedParameter &each) { return each.sums[part]; }),
                        g, number(0)});
+  if (!update.hasMasters && isRounded(streams.front().variables.front()))
+    streams.front().next = rounded(streams.front().next);
   MultiTensorOp op = function.finish(llvm::map_to_vector(streams, [&](Stream &stream) {
     return cast(stream.next, stream.variables.front().getTensorType().getElementType());
   }));

@@ -114,6 +114,7 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
   update.lossScale = update.entry->removeAttr(lossScaleName);
+  update.hasMasters = !update.entry->removeAttr(withoutMastersName);
   keepFinite(update);
   update.weights = llvm::to_vector<1>(update.entry.getReturn().getWeights());
   update.entry.getReturn().getWeightsMutable().clear();
@@ -136,9 +137,14 @@ static void readAverages(EntryOp entry, const Averages &averages) {
   if (entry.getKind() != program::EntryKind::Evaluate &&
       entry.getKind() != program::EntryKind::Infer)
     return;
-  for (ReadOp read : entry.getBlock().getOps<ReadOp>())
-    if (VariableOp average = averages.lookup(read.getVariable()))
-      read.setVariable(average.getSymName());
+  for (ReadOp read : llvm::to_vector(entry.getBlock().getOps<ReadOp>()))
+    if (VariableOp average = averages.lookup(read.getVariable())) {
+      OpBuilder builder(read);
+      Value value =
+          ReadOp::create(builder, read.getLoc(), average.getTensorType(), average.getSymName());
+      read.replaceAllUsesWith(TensorBuilder{builder, read.getLoc()}.castLike(value, read));
+      read.erase();
+    }
 }
 
 /// Of the settings of optimizers: f64 where a parameter is, so that none of them is rounded before

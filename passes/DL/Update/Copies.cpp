@@ -3,6 +3,7 @@
 #include "dialects/DL/Builders/TensorBuilder.h"
 #include "dialects/DL/Ops/DLUpdateOps.h"
 #include "passes/DL/Choice/Prepare.h"
+#include "passes/DL/Precision/NarrowVariables.h"
 
 using namespace mlir;
 using namespace dlc;
@@ -25,14 +26,38 @@ VariableOp Copies::find(CastOp cast) const {
               : VariableOp();
 }
 
-void Copies::make() {
+/// The parameters that entries which train round, each with the casts that do.
+llvm::MapVector<VariableOp, SmallVector<CastOp>> Copies::findRounded() {
+  llvm::MapVector<VariableOp, SmallVector<CastOp>> found;
   for (EntryOp entry : module.getOps<EntryOp>())
     for (CastOp cast : entry.getBlock().getOps<CastOp>()) {
       ReadOp read = roundedBy(cast);
       auto parameter =
           read ? symbols.lookup<VariableOp>(read.getVariableAttr().getAttr()) : VariableOp();
-      if (!entry.getUpdates() || !parameter || parameter.getRole() != program::Role::Parameter)
-        continue;
+      if (entry.getUpdates() && parameter && parameter.getRole() == program::Role::Parameter)
+        found[parameter].push_back(cast);
+    }
+  return found;
+}
+
+void Copies::dropMasters() {
+  if (llvm::none_of(module.getOps<EntryOp>(),
+                    [](EntryOp entry) { return entry->hasAttr(withoutMastersName); }))
+    return;
+  llvm::DenseMap<StringAttr, SmallVector<ReadOp>> reads;
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (ReadOp read : entry.getBlock().getOps<ReadOp>())
+      reads[read.getVariableAttr().getAttr()].push_back(read);
+  for (auto &[parameter, casts] : findRounded())
+    if (llvm::all_equal(llvm::map_range(casts, [](CastOp cast) { return cast.getType(); })))
+      storeIn(cast<FloatType>(casts.front().getType().getElementType()), parameter,
+              reads[parameter.getSymNameAttr()]);
+}
+
+void Copies::make() {
+  dropMasters();
+  for (auto &[parameter, casts] : findRounded())
+    for (CastOp cast : casts) {
       Type type = getElementTypeOrSelf(cast.getY());
       VariableOp &copy = copies[{parameter.getSymNameAttr(), type}];
       if (copy)

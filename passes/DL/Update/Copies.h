@@ -10,6 +10,13 @@
 // A variable of role `derived`: no checkpoint has it, and the entry `prepare` makes it of the
 // parameter where that was written otherwise. So no step passes over a weight to round it.
 //
+// Where an entry that trains has no masters, a parameter that entries which train round to one type
+// is of that type itself, and what reads it otherwise widens it:
+//
+//   dl.variable @w : tensor<5x3xf32>          ->         dl.variable @w : tensor<5x3xbf16>
+//   %w = dl.read @w : tensor<5x3xf32>                    %h = dl.read @w : tensor<5x3xbf16>
+//   %h = dl.cast %w : ... to tensor<5x3xbf16>            %w = dl.cast %h : ... to tensor<5x3xf32>
+//
 //===------------------------------------------------------------------------------------------===//
 #ifndef DLC_PASSES_DL_UPDATE_COPIES_H
 #define DLC_PASSES_DL_UPDATE_COPIES_H
@@ -25,7 +32,7 @@ class Copies {
 public:
   Copies(mlir::ModuleOp module, mlir::SymbolTable &symbols) : module(module), symbols(symbols) {}
 
-  /// Makes those of the parameters that entries which train round.
+  /// Makes those of the parameters that entries which train round, or rounds the parameters.
   void make();
   /// Puts them in the place of what `entry` rounds.
   void use(EntryOp entry);
@@ -35,6 +42,8 @@ public:
   llvm::SmallVector<VariableOp, 1> of(VariableOp parameter) const;
 
 private:
+  llvm::MapVector<VariableOp, llvm::SmallVector<CastOp>> findRounded();
+  void dropMasters();
   VariableOp find(CastOp cast) const;
 
   mlir::ModuleOp module;

@@ -53,9 +53,7 @@ VariableOp EntryUpdate::createSlot(VariableOp parameter, StringRef kind,
     last = next;
   }
   builder.setInsertionPointAfter(last);
-  RankedTensorType type = parameter.getTensorType();
-  if (first.getKind() != program::InitialiserKind::Copy)
-    type = type.clone(computedElement(parameter));
+  RankedTensorType type = parameter.getTensorType().clone(computedElement(parameter));
   auto slot = VariableOp::create(builder, parameter.getLoc(), name, type, program::Role::Slot,
                                  first, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
   symbols.insert(slot);

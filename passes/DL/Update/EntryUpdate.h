@@ -76,8 +76,7 @@ public:
   /// Before what ends the entry.
   void assign(VariableOp variable, mlir::Value value);
   /// A slot of `parameter`, behind it and its other slots in the module, of the type that updates
-  /// compute in, or of the parameter's if it begins as a copy of that. Where two entries update one
-  /// parameter, each has its own.
+  /// compute in. Where two entries update one parameter, each has its own.
   VariableOp createSlot(VariableOp parameter, llvm::StringRef kind, program::InitialiserAttr first);
   /// The one average of `parameter`, made where it is first asked for.
   VariableOp averageOf(VariableOp parameter);
@@ -106,6 +105,8 @@ public:
   ClipScalar clip;
   /// What the loss is multiplied by, see LossScale.h; null without.
   mlir::Attribute lossScale = {};
+  /// Whether weights are f32 beside their copies in 16 bits. Those without are rounded by chance.
+  bool hasMasters = true;
   /// Where the loss is scaled: the sum of all gradients' squares, f64, which is finite where they
   /// are. Else null.
   mlir::Value squares = {};

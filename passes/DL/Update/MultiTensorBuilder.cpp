@@ -53,6 +53,12 @@ Value MultiTensorBuilder::addEach(ArrayRef<double> numbers, Value like) {
   return TensorBuilder{inside, loc}.castLike(each, like);
 }
 
+Value MultiTensorBuilder::addEach(ArrayRef<int32_t> numbers) {
+  auto type = RankedTensorType::get(int64_t(numbers.size()), outside.getI32Type());
+  return addEach(
+      ConstantOp::create(outside, loc, type, DenseElementsAttr::get(type, numbers)).getResult());
+}
+
 Value MultiTensorBuilder::addSum(Value term) { return addEach({{}, term}, term.getType()); }
 
 Value MultiTensorBuilder::sumsFor(Value element) const {
@@ -64,7 +70,13 @@ Value MultiTensorBuilder::addScalar(Value scalar) {
   if (index < scalars.size())
     return block->getArgument(streams.size() + eachs.size() + index);
   scalars.push_back(scalar);
-  return block->addArgument(scalar.getType(), loc);
+  return block->insertArgument(streams.size() + eachs.size() + index, scalar.getType(), loc);
+}
+
+Value MultiTensorBuilder::addNumber() {
+  if (!number)
+    number = block->addArgument(RankedTensorType::get({}, outside.getI32Type()), loc);
+  return number;
 }
 
 /// Whether all that `term` is computed from has been computed.
@@ -91,7 +103,9 @@ MultiTensorOp MultiTensorBuilder::partOf(ArrayRef<Value> yielded, ArrayRef<Value
     size_t number = argument.getArgNumber();
     if (!needed.contains(argument))
       continue;
-    if (number < streams.size())
+    if (argument == this->number)
+      mapping.map(argument, part.addNumber());
+    else if (number < streams.size())
       mapping.map(argument, part.addStream(streams[number].tensors));
     else if (number < streams.size() + eachs.size())
       mapping.map(argument, part.addEach(eachs[number - streams.size()].numbers));
@@ -162,7 +176,7 @@ MultiTensorOp dlc::dl::createPart(OpBuilder &builder, Location loc, MultiTensorO
     types.push_back(RankedTensorType::get({int64_t(tensors.size())},
                                           getElementTypeOrSelf(all.getSum(sum).getType())));
   auto part = MultiTensorOp::create(builder, loc, types, some, each, all.getScalars(),
-                                    all.getStreams(), all.getSums());
+                                    all.getStreams(), all.getSums(), all.getNumbered());
   IRMapping mapping;
   part.getBody().getBlocks().clear();
   all.getBody().cloneInto(&part.getBody(), mapping);
@@ -190,7 +204,7 @@ MultiTensorOp MultiTensorBuilder::finish(ValueRange yielded, ValueRange summed) 
   auto op = MultiTensorOp::create(
       outside, loc, types, tensors,
       llvm::map_to_vector(eachs, [](const Each &each) { return each.numbers; }), scalars,
-      streams.size(), summed.size());
+      streams.size(), summed.size(), /*numbered=*/bool(number));
   op.getBody().getBlocks().clear();
   op.getBody().push_back(block.release());
   return op;

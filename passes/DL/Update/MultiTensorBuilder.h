@@ -29,6 +29,7 @@ public:
   /// The same with constants, as elements of the type of `like`: f64 where that is, else f32 cast
   /// to it.
   mlir::Value addEach(llvm::ArrayRef<double> numbers, mlir::Value like);
+  mlir::Value addEach(llvm::ArrayRef<int32_t> numbers);
   /// The sum of `term`, a value of the body, over the element's tensor: an op before this one
   /// computes it, for all sums that do not wait for each other at once.
   mlir::Value addSum(mlir::Value term);
@@ -36,6 +37,8 @@ public:
   mlir::Value sumsFor(mlir::Value element) const;
   /// Returns the same argument for the same scalar.
   mlir::Value addScalar(mlir::Value scalar);
+  /// The element's number in its tensor's memory, i32.
+  mlir::Value addNumber();
 
   /// Writes ops into the body.
   mlir::OpBuilder &body() { return inside; }
@@ -70,6 +73,7 @@ private:
   llvm::SmallVector<Stream> streams;
   llvm::SmallVector<Each> eachs;
   llvm::SmallVector<mlir::Value> scalars;
+  mlir::BlockArgument number; ///< null without
 };
 
 /// An op over some of the tensors of `all`; `select` gives their part of a number for each.

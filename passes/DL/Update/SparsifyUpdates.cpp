@@ -120,12 +120,13 @@ static bool addsUpGradients(MultiTensorOp op) {
 }
 
 /// By stream, but for the gradient's: the run of results that a gradient of 0 leaves as the stream
-/// is. Nothing if there is another run, or numbers of each tensor that are not known.
+/// is. Nothing if there is another run, or numbers that are not known of each tensor or element.
 static std::optional<SmallVector<int64_t>> findRuns(MultiTensorOp op, unsigned gradient) {
   Block &body = op.getBody().front();
   AtZero atZero(body, gradient);
   SmallVector<int64_t> runs(op.getStreams(), -1);
-  if (op.getSums() != 0 || op.getResultStreams() + 1 != int64_t(op.getStreams()) ||
+  if (op.getSums() != 0 || op.getNumbered() ||
+      op.getResultStreams() + 1 != int64_t(op.getStreams()) ||
       !llvm::all_equal(op.getStreamElements()))
     return std::nullopt;
   for (auto [run, value] : llvm::enumerate(body.back().getOperands())) {

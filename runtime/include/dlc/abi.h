@@ -252,7 +252,8 @@ typedef enum dlc_initialiser_kind {
   DLC_INIT_NORMAL = 3,           /* mean a, standard deviation b */
   DLC_INIT_TRUNCATED_NORMAL = 4, /* the same, redrawn outside two standard deviations */
   DLC_INIT_ORTHOGONAL = 5,       /* gain a */
-  DLC_INIT_COPY = 6 /* slots only: the value of the parameter `of`, of the same dtype and shape */
+  DLC_INIT_COPY = 6 /* slots only: the value of the parameter `of`, of the same shape and dtype, or
+                       f32 where that has 16 bits */
 } dlc_initialiser_kind;
 
 /* Random initialisers draw Philox4x32-10 with key = seed, counter = (element / 4, sample 0, step 0,
@@ -273,8 +274,10 @@ typedef struct dlc_variable {
 /* A number that the runtime writes before each step and kernels read by pointer. Where
  * data_parallel is set, "ranks.scale" is 1 / ranks, by which the update multiplies reduced
  * gradients, and "ranks.count", an i32, what it divides those of f64 by.
- * Random numbers of a step are Philox4x32-10 with key = seed and counter = (element within the
- * sample / 4, index of the sample in the batch of all ranks, step, hash of the call's path): i32
+ * Random numbers of a step are Philox4x32-10 with key = seed and counter = (block of the element
+ * within the sample, index of the sample in the batch of all ranks, step, hash of the call's path),
+ * or of a weight that is rounded by chance (block of its element, hash of its name, step, a number
+ * of its own); dl.random says which element takes which word. i32
  * "random.seed_low" and "random.seed_high" are the seed's words, "random.step" counts batches, and
  * "random.first_sample" is the index of this rank's first sample. */
 typedef struct dlc_scalar {

@@ -99,6 +99,7 @@ private:
                                              std::shared_ptr<Device> device, uint64_t seed);
   void makeResiduals();
   Result<const VariableInfo *> variable(size_t index) const;
+  Status readCopied(const VariableInfo &variable, std::span<std::byte> out) const;
 
   std::shared_ptr<const Module> owner;
   std::shared_ptr<Device> place;

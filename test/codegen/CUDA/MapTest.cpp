@@ -1,5 +1,6 @@
 //===- MapTest.cpp - element-wise CUDA kernels on the SIMT device -----------------------------===//
 #include "test/codegen/Harness.h"
+#include "test/codegen/StochasticRound.h"
 #include "test/lib/Interpreter/ElementwiseTable.h"
 #include <gtest/gtest.h>
 
@@ -194,4 +195,10 @@ TEST(CudaMap, Random) {
                          " %n, %a, %b, %b, %a, %b path = 12345 : tensor<37xi32> to tensor<37xf32>"
                          "\n dl.yield %r : tensor<37xf32>"},
                     tolerance, "cuda-map");
+}
+
+/// dl.stochastic_round gives the neighbour that the draw chooses.
+TEST(CudaMap, StochasticRound) {
+  for (const char *element : {"bf16", "f16"})
+    checkStochasticRound("cuda:simt", element, "cuda-map");
 }

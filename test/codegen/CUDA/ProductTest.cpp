@@ -217,6 +217,8 @@ TEST(CudaMultiTensor, Momentum) {
 
 TEST(CudaMultiTensor, SumsOverTensors) { checkSums("cuda:simt", /*tolerance=*/2e-6); }
 
+TEST(CudaMultiTensor, NumbersElements) { checkNumberedUpdate("cuda:simt"); }
+
 TEST(CudaMultiTensor, CountsBeyond24Bits) { checkCountingUpdate("cuda:simt"); }
 
 /// What dl-join-product-gradients makes, should the library not take it: sums beside the product.

@@ -55,6 +55,24 @@ TEST(Warnings, F16WithoutAScaleOfItsLoss) {
   EXPECT_NE(warnings(text("  loss_scale = none\n", "f16")), "");
 }
 
+TEST(Warnings, MastersOfWhatIsNotIn16Bits) {
+  auto text = [](const std::string &settings, const std::string &type = "f32") {
+    return "model M(x: f32[N, 3]) -> f32[N, 2] {\n  return linear(x, 2, precision=" + type +
+           ")\n}\n"
+           "train M {\n  label: i32[N]\n  loss = softmax_cross_entropy(output, label)\n"
+           "  optimizer = sgd(learning_rate=0.1)\n  batch = 4\n" +
+           settings + "}\n";
+  };
+  EXPECT_EQ(warnings(text("  masters = false\n")),
+            R"(test.dl:9:3: warning: nothing of the section is in 16 bits, so no weight has a master
+  masters = false
+  ^~~~~~~ precision = bf16
+)");
+  EXPECT_EQ(warnings(text("  masters = true\n")), "");
+  EXPECT_EQ(warnings(text("  masters = false\n", "bf16")), "");
+  EXPECT_EQ(warnings(text("  masters = false\n  precision = f16\n")), "");
+}
+
 TEST(Warnings, ANameThatIsBoundAgainAndReadIsUsed) {
   EXPECT_EQ(warnings(inModel("y = 1\nif y == 1 { y = 2 }\nfor i in range(2) { x = relu(x) }")), "");
 }

@@ -473,7 +473,8 @@ static std::vector<std::string> precisions(dl::EntryOp entry) {
   return texts;
 }
 
-// All entries have the section's precision, training ones the loss's scale too. A call's holds for
+// All entries have the section's precision, training ones the loss's scale too, and whether weights
+// have masters. A call's holds for
 // all that it computes, operators of a block as well, and the innermost call's wins.
 TEST(Entries, PrecisionOfTheSectionAndOfCalls) {
   Compiled compiled(R"(
@@ -488,6 +489,7 @@ train M {
   batch = 4
   precision = bf16
   loss_scale = 512
+  masters = false
 }
 )");
   auto train = entryOf(compiled, "train_step");
@@ -496,6 +498,7 @@ train M {
     ASSERT_TRUE(entry);
     EXPECT_TRUE(entry->getAttrOfType<mlir::TypeAttr>("dl.precision").getValue().isBF16());
     EXPECT_EQ(entry->hasAttr("dl.loss_scale"), entry == train);
+    EXPECT_EQ(entry->hasAttr("dl.without_masters"), entry == train);
     EXPECT_THAT(precisions(entry), ElementsAre("constant f32", "broadcast f32", "multiply f32",
                                                "matmul f16", "relu f32"));
   }

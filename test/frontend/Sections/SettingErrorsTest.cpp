@@ -328,6 +328,22 @@ R"dl(test.dl:10:3: error: 'loss_scale' is a number above 0 that f32 holds, "dyna
   loss_scale = 0
   ^~~~~~~~~~
 )dl", {}},
+{"MastersOfAType", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
+  return x |> linear(10)
+}
+train M {
+  label: i32[N]
+  loss = softmax_cross_entropy(output, label)
+  optimizer = sgd(learning_rate=0.1)
+  batch = 4
+  precision = bf16
+  masters = f32
+}
+)dl",
+R"dl(test.dl:10:3: error: 'masters' is true or false, found the dtype f32
+  masters = f32
+  ^~~~~~~
+)dl", {}},
 {"AccumulateOfTooManyBatches", R"dl(model M(x: f32[N, 3]) -> f32[N, 10] {
   return x |> linear(10)
 }

@@ -43,16 +43,29 @@ static double compare(dl::Predicate predicate, double a, double b) {
 /// As dl.random says, with the runtime's generator.
 static double draw(dl::RandomOp op, ArrayRef<double> v) {
   auto word = [&](size_t i) { return static_cast<uint32_t>(static_cast<int64_t>(v[i])); };
-  uint32_t element = word(0), lane = element % 4;
-  runtime::PhiloxWords words =
-      runtime::philox(uint64_t(word(5)) << 32 | word(4), {element / 4, word(1) + word(2), word(3),
-                                                          static_cast<uint32_t>(op.getPath())});
+  uint32_t element = word(0), lane = element / 8 % 4;
+  runtime::PhiloxWords words = runtime::philox(uint64_t(word(5)) << 32 | word(4),
+                                               {element / 32 * 8 + element % 8, word(1) + word(2),
+                                                word(3), static_cast<uint32_t>(op.getPath())});
   auto fraction = [&](uint32_t i) { return (words[i] >> 8) * 0x1p-24; };
   if (op.getKind() == dl::RandomKind::Uniform)
     return fraction(lane);
   double radius = std::sqrt(-2 * std::log(fraction(lane & 2) + 0x1p-24));
   double angle = 2 * M_PI * fraction(lane | 1);
   return radius * (lane % 2 == 0 ? std::cos(angle) : std::sin(angle));
+}
+
+/// As dl.stochastic_round says, by the exponent and the digits that the type has.
+static double chosen(dl::StochasticRoundOp op, double x, double draw) {
+  if (!std::isfinite(x))
+    return x;
+  const bool isHalf = cast<RankedTensorType>(op.getY().getType()).getElementType().isF16();
+  const int digits = isHalf ? 10 : 7, least = isHalf ? -14 : -126;
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), least) - digits);
+  const double below = std::floor(x / unit);
+  const double y = (draw < x / unit - below ? below + 1 : below) * unit;
+  const double largest = isHalf ? 65504 : std::ldexp(255, 120);
+  return std::abs(y) > largest ? std::copysign(INFINITY, y) : y;
 }
 
 /// From a float to an integer: the nearest that there is.
@@ -87,6 +100,8 @@ static Scalar formulaOf(Operation *op) {
     return [alpha = elu.getAlpha().convertToDouble()](Args v) {
       return v[0] > 0 ? v[0] : alpha * std::expm1(v[0]);
     };
+  if (auto round = dyn_cast<dl::StochasticRoundOp>(op))
+    return [round](Args v) { return chosen(round, v[0], v[1]); };
   if (auto random = dyn_cast<dl::RandomOp>(op))
     return [random](Args v) mutable { return draw(random, v); };
   for (const ElementwiseRow &row : elementwiseTable())

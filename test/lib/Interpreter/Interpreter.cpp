@@ -180,6 +180,8 @@ FailureOr<std::vector<Tensor>> Interpreter::runMultiTensor(dl::MultiTensorOp op,
       for (const Tensor &numbers : each)
         arguments.push_back(Tensor::filled({}, numbers.values[i]));
       arguments.insert(arguments.end(), scalars.begin(), scalars.end());
+      if (op.getNumbered())
+        arguments.push_back(Tensor::filled({}, double(element)));
       FailureOr<std::vector<Tensor>> yielded = runBlock(op.getBody().front(), arguments);
       if (failed(yielded))
         return failure();

@@ -101,7 +101,7 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK: exec.variable @b : {{.*}} at 64 bytes 80
 // CHECK: exec.variable @b.m : {{.*}} at 256 bytes 80
 // CHECK: exec.kernel @{{.*}} [#exec.argument<read 24>, #exec.argument<write 24>]
-// CHECK: exec.kernel @[[UPDATE:.*]] [#exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 4>, #exec.argument<read 96>, #exec.argument<write 192>, #exec.argument<write 192>]
+// CHECK: exec.kernel @[[UPDATE:.*]] [#exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 192>, #exec.argument<read 4>, #exec.argument<read 128>, #exec.argument<write 192>, #exec.argument<write 192>]
 // CHECK: exec.program @train_step
 // CHECK-DAG: %[[P:.*]] = exec.state @a at 0 : <192>
 // CHECK-DAG: %[[M:.*]] = exec.state @a.m at 192 : <192>
@@ -111,7 +111,7 @@ dl.entry @infer_n1(%b: tensor<4xf32>, %x: tensor<2x4xf32>, %z: tensor<2x4xf32>, 
 // CHECK: exec.launch {{.*}}write %[[GA]]) stream 0
 // CHECK: %[[GB:.*]] = exec.view %[[G]] at 64 : <192> to <80>
 // CHECK: exec.copy %{{.*}} to %[[GB]] stream 0 : <80>, <80> loc("update/gather")
-// CHECK: %[[TABLE:.*]] = exec.constant dense<{{\[\[}}0, 0, 6{{\]}}, [1, 16, 20], [0, 0, 0], [0, 0, 0{{\]\]}}> : tensor<4x3xi64> : <96>
+// CHECK: %[[TABLE:.*]] = exec.constant dense<{{\[\[}}0, 0, 6, 0{{\]}}, [1, 16, 20, 0], [0, 0, 0, 0], [0, 0, 0, 0{{\]\]}}> : tensor<4x4xi64> : <128>
 // CHECK: exec.launch @[[UPDATE]](read %[[P]], read %[[G]], read %[[M]], read %[[LR]], read %[[TABLE]], write %{{.*}}, write %{{.*}}) stream 0
 // CHECK-NOT: exec.copy
 // CHECK: exec.output %[[GA]]

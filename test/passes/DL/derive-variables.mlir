@@ -1,5 +1,6 @@
 // RUN: dlc-opt --dl-derive-variables %s | FileCheck %s
 
+dl.variable @half : tensor<4xbf16> role<parameter> init(#program.init<constant, 1.0, 0.0>)
 dl.variable @w : tensor<4x6xf32> role<parameter> init(#program.init<uniform, -0.5, 0.5>)
 dl.variable @s : tensor<4xf32> role<parameter> init(#program.init<constant, 1.0, 0.0>)
 dl.variable @h : tensor<4xf32> role<state> init(#program.init<constant, 0.0, 0.0>)
@@ -46,6 +47,18 @@ dl.entry @stepping(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {kind = #pro
   %e = dl.exp %h : tensor<4xf32>
   %y = dl.multiply %x, %e : tensor<4xf32>
   dl.assign @h, %y : tensor<4xf32>
+  dl.return %y : tensor<4xf32>
+}
+
+// A weight of 16 bits is widened where it is read.
+// CHECK-LABEL: dl.entry @widened
+// CHECK: %[[H:.*]] = dl.read @half
+// CHECK: %[[F:.*]] = dl.cast %[[H]]
+// CHECK: dl.multiply %{{.*}}, %[[F]]
+dl.entry @widened(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {kind = #program.entry<infer>} {
+  %h = dl.read @half : tensor<4xbf16>
+  %f = dl.cast %h : tensor<4xbf16> to tensor<4xf32>
+  %y = dl.multiply %x, %f : tensor<4xf32>
   dl.return %y : tensor<4xf32>
 }
 

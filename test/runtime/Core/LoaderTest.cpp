@@ -188,6 +188,12 @@ TEST(Loader, ChecksVariables) {
          p.variables[3].initialiser = DLC_INIT_COPY;
          p.variables[1].type.dtype = DLC_I32;
        }},
+      {"variable 'linear1.bias.velocity': is bf16[4], but begins as a copy of f32[4]",
+       [](auto &p) {
+         p.variables[3].initialiser = DLC_INIT_COPY;
+         p.variables[3].type.dtype = DLC_BF16;
+         p.variables[3].bytes = 8;
+       }},
       {"variable 'linear1.weight': the initialiser's parameters are not finite",
        [](auto &p) { p.variables[0].a = NAN; }},
       {"variable 'linear1.weight': bytes [4, +256) do not fit the state of 704 bytes, aligned to "

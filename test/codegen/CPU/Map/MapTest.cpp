@@ -1,5 +1,6 @@
 //===- MapTest.cpp - element-wise kernels -----------------------------------------------------===//
 #include "test/codegen/Harness.h"
+#include "test/codegen/StochasticRound.h"
 #include "test/lib/Interpreter/ElementwiseTable.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -282,4 +283,11 @@ TEST(Map, Random) {
                      " %n, %a, %b, %b, %a, %b path = 12345 : tensor<37xi32> to tensor<37xf32>\n"
                      "dl.yield %r : tensor<37xf32>"},
                 tolerance, "cpu-map");
+}
+
+/// dl.stochastic_round gives the neighbour that the draw chooses.
+TEST(Map, StochasticRound) {
+  for (const char *target : {"native", "avx2"})
+    for (const char *element : {"bf16", "f16"})
+      checkStochasticRound(target, element, "cpu-map");
 }

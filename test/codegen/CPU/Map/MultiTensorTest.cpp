@@ -70,6 +70,11 @@ TEST(MultiTensor, Momentum) {
   }
 }
 
+TEST(MultiTensor, NumbersElements) {
+  for (const char *target : {"native", "avx2"})
+    checkNumberedUpdate(target);
+}
+
 TEST(MultiTensor, CountsBeyond24Bits) {
   for (const char *target : {"native", "avx2"})
     checkCountingUpdate(target);

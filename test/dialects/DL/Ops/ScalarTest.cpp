@@ -103,6 +103,9 @@ double ScalarTest::computed(ArrayRef<double> values) {
 /// Values to try for an element type. What a cast or a quotient leaves undefined, and what MLIR's
 /// folds refuse (roots and logarithms of negative numbers), is left out by `isDefined`.
 static std::vector<double> interesting(Type element) {
+  // With one that no 16 bits hold.
+  if (element.isF32())
+    return {-100, -1.5, -0.0, 0, 0.25, 3 + 0x1p-10, 100, std::nan(""), INFINITY, -INFINITY};
   if (isa<FloatType>(element))
     return {-100, -1.5, -0.0, 0, 0.25, 3, 100, std::nan(""), INFINITY, -INFINITY};
   if (element.isInteger(1))
@@ -215,6 +218,10 @@ static const ScalarCase casesWithoutRow[] = {
     {"compare_gt_u8", "%a: tensor<ui8>, %b: tensor<ui8>", "dl.compare gt %a, %b : tensor<ui8>"},
     {"random_uniform", "%a: tensor<i32>, %b: tensor<i32>",
      "dl.random uniform %a, %b, %a, %b, %a, %b path = -5 : tensor<i32> to tensor<f32>"},
+    {"stochastic_round_bf16", "%a: tensor<f32>, %b: tensor<f32>",
+     "dl.stochastic_round %a, %b : tensor<f32> to tensor<bf16>"},
+    {"stochastic_round_f16", "%a: tensor<f32>, %b: tensor<f32>",
+     "dl.stochastic_round %a, %b : tensor<f32> to tensor<f16>"},
     {"select", "%m: tensor<i1>, %a: tensor<f64>, %b: tensor<f64>",
      "dl.select %m, %a, %b : tensor<f64>"},
     {"cast_f64_i32", "%a: tensor<f64>", "dl.cast %a : tensor<f64> to tensor<i32>"},

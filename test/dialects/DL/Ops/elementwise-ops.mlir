@@ -39,6 +39,8 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %15 = dl.floor %x : tensor<4x3xf32>
   // CHECK: dl.random normal %[[I]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]] path = -7 : tensor<4xi32> to tensor<4xf32>
   %16 = dl.random normal %i, %i, %i, %i, %i, %i path = -7 : tensor<4xi32> to tensor<4xf32>
+  // CHECK: dl.stochastic_round %[[X]], %[[X]] : tensor<4x3xf32> to tensor<4x3xf16>
+  %17 = dl.stochastic_round %x, %x : tensor<4x3xf32> to tensor<4x3xf16>
   dl.return
 }
 

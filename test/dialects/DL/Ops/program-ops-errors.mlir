@@ -458,6 +458,17 @@ dl.entry @multi_tensor_c4_run(%a: tensor<3xf32>, %b: tensor<4xf64>) attributes {
 
 // -----
 
+dl.entry @multi_tensor_c5_numbered(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
+  // expected-error @+1 {{'dl.multi_tensor' op (C5) the body takes ('tensor<f32>'), expected ('tensor<f32>', 'tensor<i32>')}}
+  dl.multi_tensor(%a) scalars() {numbered, streams = 1 : i64} : (tensor<3xf32>) -> () {
+  ^bb0(%p: tensor<f32>):
+    dl.yield
+  }
+  dl.return
+}
+
+// -----
+
 dl.entry @multi_tensor_c3_sums(%a: tensor<3xf32>) attributes {kind = #program.entry<train>} {
   // expected-error @+1 {{'dl.multi_tensor' op (C3) has 2 sums, but yields 1 values}}
   %0 = dl.multi_tensor(%a) scalars() {streams = 1 : i64, sums = 2 : i64} : (tensor<3xf32>) -> tensor<1xf32> {

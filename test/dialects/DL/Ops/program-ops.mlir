@@ -48,6 +48,11 @@ dl.entry @train_step(%x: tensor<4x3xf32> {dl.name = "x", dl.batch_axis = 0 : i64
     %2 = dl.subtract %a, %1 : tensor<f32>
     dl.yield %2, %g : tensor<f32>, tensor<f32>
   }
+  // CHECK: dl.multi_tensor(%[[P]]) scalars(%[[LR]]) {numbered, streams = 1 : i64}
+  dl.multi_tensor(%p) scalars(%lr) {numbered, streams = 1 : i64} : (tensor<4x3xf32>, tensor<f32>) -> () {
+  ^bb0(%a: tensor<f32>, %rate: tensor<f32>, %number: tensor<i32>):
+    dl.yield
+  }
   // CHECK: dl.update_rows(%[[P]]) rows(%{{.*}}, %{{.*}}) scalars(%[[LR]])
   // CHECK-SAME: : (tensor<4x3xf32>, tensor<2x3xf32>, tensor<2xi32>, tensor<f32>) -> tensor<4x3xf32> {
   %rows = dl.constant dense<1.0> : tensor<2x3xf32>

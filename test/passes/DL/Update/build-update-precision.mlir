@@ -132,3 +132,68 @@ dl.entry @train_step(%x: tensor<3xf32>, %dw: tensor<3xbf16>)
     attributes {kind = #program.entry<train>, updates = [#dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #sgd>]} {
   dl.return %x, %dw : tensor<3xf32>, tensor<3xbf16>
 }
+
+// -----
+
+// Without masters what is rounded is of 16 bits itself, and what an update makes of it is rounded by chance: draws are told apart by the
+// variable, the element, the step and the seed. What reads it otherwise widens it; its average is f32; a weight of two types keeps its master,
+// and what no entry rounds is as it was.
+// CHECK: dl.variable @w : tensor<5x3xbf16> role<parameter>
+// CHECK-NEXT: dl.variable @w.ema : tensor<5x3xf32> role<slot> of(@w) init(<copy
+// CHECK-NEXT: dl.variable @b : tensor<5xf32>
+// CHECK: dl.variable @two : tensor<5x3xf32>
+// CHECK-DAG: dl.variable @two.bf16
+// CHECK-DAG: dl.variable @two.f16
+// CHECK-LABEL: dl.entry @train_step(
+// CHECK-NOT: dl.without_masters
+// CHECK: %[[W:.*]] = dl.read @w : tensor<5x3xbf16>
+// CHECK: %[[WIDE:.*]] = dl.cast %[[W]] : tensor<5x3xbf16> to tensor<5x3xf32>
+// CHECK: dl.relu %[[WIDE]]
+// CHECK: dl.matmul %{{.*}}, %[[W]] transpose_b
+// CHECK: %[[NAME:.*]] = dl.constant dense<{{-?[0-9]+}}> : tensor<1xi32>
+// CHECK: %[[STEP:.*]] = dl.scalar "random.step"
+// CHECK: %[[LOW:.*]] = dl.scalar "random.seed_low"
+// CHECK: %[[HIGH:.*]] = dl.scalar "random.seed_high"
+// CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%[[W]], %{{.*}}, %{{.*}}) each(%[[NAME]]) scalars(%{{.*}}, %{{.*}}, %[[STEP]], %[[LOW]], %[[HIGH]]) {numbered, streams = 3 : i64}
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<bf16>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[VARIABLE:.*]]: tensor<i32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[S:.*]]: tensor<i32>, %[[L:.*]]: tensor<i32>, %[[H:.*]]: tensor<i32>, %[[NUMBER:.*]]: tensor<i32>):
+// CHECK: %[[NEXT:.*]] = dl.subtract %{{.*}} : tensor<f32>
+// CHECK: %[[DRAW:.*]] = dl.random uniform %[[NUMBER]], %{{.*}}, %[[VARIABLE]], %[[S]], %[[L]], %[[H]] path =
+// CHECK: %[[ROUNDED:.*]] = dl.stochastic_round %[[NEXT]], %[[DRAW]] : tensor<f32> to tensor<bf16>
+// CHECK: dl.yield %[[ROUNDED]], %{{.*}} : tensor<bf16>, tensor<f32>
+// CHECK: dl.assign @w, %[[NEW]]#0 : tensor<5x3xbf16>
+// CHECK: dl.multi_tensor({{.*}} {streams = 3 : i64}
+// CHECK: dl.multi_tensor({{.*}} {streams = 3 : i64}
+// CHECK-LABEL: dl.entry @evaluate
+// CHECK: %[[AVERAGE:.*]] = dl.read @w.ema : tensor<5x3xf32>
+// CHECK: %[[H:.*]] = dl.cast %[[AVERAGE]] : tensor<5x3xf32> to tensor<5x3xbf16>
+// CHECK: dl.matmul %{{.*}}, %[[H]] transpose_b
+#plain = #dl.optimizer<"sgd", {learning_rate = 0.01 : f64}>
+dl.variable @w : tensor<5x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @b : tensor<5xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.variable @two : tensor<5x3xf32> role<parameter> init(#program.init<uniform, -0.2, 0.2>)
+dl.entry @train_step(%x: tensor<4x3xbf16>, %z: tensor<4x3xf16>, %dw: tensor<5x3xf32>, %db: tensor<5xf32>)
+    -> (tensor<4x5xbf16>, tensor<4x5xbf16>, tensor<4x5xf16>, tensor<5x3xf32>,
+        tensor<5x3xf32> {dl.name = "gradient.w", dl.kind = #program.value<gradient>, dl.of = @w},
+        tensor<5x3xf32> {dl.name = "gradient.two", dl.kind = #program.value<gradient>, dl.of = @two},
+        tensor<5xf32> {dl.name = "gradient.b", dl.kind = #program.value<gradient>, dl.of = @b})
+    attributes {dl.without_masters, ema = 0.9 : f64, kind = #program.entry<train>, updates = [
+      #dl.update<@w, lr_mult = 1.0, decay_mult = 1.0, #plain>, #dl.update<@two, lr_mult = 1.0, decay_mult = 1.0, #plain>,
+      #dl.update<@b, lr_mult = 1.0, decay_mult = 1.0, #plain>]} {
+  %w = dl.read @w : tensor<5x3xf32>
+  %two = dl.read @two : tensor<5x3xf32>
+  %h = dl.cast %w : tensor<5x3xf32> to tensor<5x3xbf16>
+  %r = dl.relu %w : tensor<5x3xf32>
+  %y = dl.matmul %x, %h transpose_b : tensor<4x3xbf16>, tensor<5x3xbf16>
+  %t = dl.cast %two : tensor<5x3xf32> to tensor<5x3xbf16>
+  %u = dl.cast %two : tensor<5x3xf32> to tensor<5x3xf16>
+  %v = dl.matmul %x, %t transpose_b : tensor<4x3xbf16>, tensor<5x3xbf16>
+  %p = dl.matmul %z, %u transpose_b : tensor<4x3xf16>, tensor<5x3xf16>
+  dl.return %y, %v, %p, %r, %dw, %dw, %db
+      : tensor<4x5xbf16>, tensor<4x5xbf16>, tensor<4x5xf16>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5x3xf32>, tensor<5xf32>
+}
+dl.entry @evaluate(%x: tensor<4x3xbf16>) -> (tensor<4x5xbf16>) attributes {kind = #program.entry<evaluate>} {
+  %w = dl.read @w : tensor<5x3xf32>
+  %h = dl.cast %w : tensor<5x3xf32> to tensor<5x3xbf16>
+  %y = dl.matmul %x, %h transpose_b : tensor<4x3xbf16>, tensor<5x3xbf16>
+  dl.return %y : tensor<4x5xbf16>
+}
