@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Trains networks in f32, bf16 and f16, the last with its dynamic loss scale, and compares how they learn.
 
-usage: precision.py --data idx:FOLDER [--tools build/release/bin] [--nets lenet,residual] [--seeds 1,2,3] [--threads N] [--json]
+usage: precision.py --data idx:FOLDER [--tools build/release/bin] [--nets lenet,residual] [--seeds 1,2,3] [--threads N] [--without-masters] [--json]
        precision.py --data cifar:FOLDER --nets resnet20,resnet56,alexnet_r,dcgan ...
        precision.py --data text:FILE --nets char-rnn,gpt ...
        precision.py --data words:FILE --nets lstm_ptb ...
 `curve` has the mean loss of each fortieth of the steps, which `bench/plot.py precision` draws; a GAN's two losses are two rows.
+With --without-masters also in bf16 with weights of 16 bits alone (`masters = false`).
 """
+import os
+import re
+
 import runs
 
 PRECISIONS = ("f32", "bf16", "f16")
@@ -31,11 +35,25 @@ def curve(losses, points=40):
     return [round(sum(part) / len(part), 5) for part in parts if part]
 
 
+def without_masters(bench, model):
+    """The model with `masters = false` in its train section."""
+    with open(os.path.join(runs.ROOT, model)) as file:
+        text, found = re.subn(r"^train \w+ \{$", r"\g<0>\n  masters = false", file.read(), flags=re.MULTILINE)
+    assert found == 1, model
+    path = bench.path(os.path.basename(model))
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
 def rows(bench, net, seed):
     threads = ["--threads", str(bench.arguments.threads)] if bench.arguments.threads else []
     model, compiling, training = NETS[net]
-    for precision in PRECISIONS:
-        module = bench.compile(f"{net}-{precision}.so", model, *compiling, f"--precision={precision}")
+    variants = [(precision, model, precision) for precision in PRECISIONS]
+    if bench.arguments.without_masters:
+        variants.append(("alone", without_masters(bench, model), "bf16"))
+    for precision, source, flag in variants:
+        module = bench.compile(f"{net}-{precision}.so", source, *compiling, f"--precision={flag}")
         summary, _ = bench.train(module, seed, *training, *threads)
         tested = {name: summary[name] for name in ("test_loss", "test_accuracy", "test_perplexity") if name in summary}
         for name, losses in bench.losses.items():
@@ -43,6 +61,11 @@ def rows(bench, net, seed):
                    "train_loss": runs.last(losses), **tested, "curve": curve(losses)}
 
 
+def options(parser):
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--without-masters", action="store_true", help="in bf16 with weights of 16 bits alone as well")
+
+
 if __name__ == "__main__":
-    runs.main(__doc__.split("\n")[0], NETS, ["lenet", "residual"], "--nets", "network", "1,2,3", lambda parser: parser.add_argument("--threads", type=int), rows,
+    runs.main(__doc__.split("\n")[0], NETS, ["lenet", "residual"], "--nets", "network", "1,2,3", options, rows,
               lambda row: f"{row['net']:10} {row['precision']:5} seed {row['seed']}")

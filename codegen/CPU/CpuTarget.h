@@ -21,9 +21,8 @@ public:
   bool masksLanes = false; ///< loads and stores of some lanes cost no more than of all
   /// Rounds f32 to bf16 in an instruction, for which denormal numbers are 0.
   bool roundsToBF16 = false;
-  bool maximumIsSecond = false;     ///< of two numbers of which one is NaN
-  bool multipliesEvenLanes = false; ///< 32 bits to 64, of lanes 0, 2, ...
-  CpuMachine machine;               ///< how fast it is
+  bool maximumIsSecond = false; ///< of two numbers of which one is NaN
+  CpuMachine machine;           ///< how fast it is
 
   /// "native", "avx2", "avx512", "neon" or LLVM's name of a processor that has AVX2 or NEON; fails
   /// with a message for anything else.

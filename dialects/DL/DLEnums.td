@@ -35,7 +35,8 @@ def DL_ReduceKind
 def DL_RandomKind
     : DL_KeywordEnum<"RandomKind", "distribution of random numbers",
                      [I32EnumAttrCase<"Uniform", 0, "uniform">,
-                      I32EnumAttrCase<"Normal", 1, "normal">]>;
+                      I32EnumAttrCase<"Normal", 1, "normal">,
+                      I32EnumAttrCase<"Bits", 2, "bits">]>;
 def DL_Predicate : DL_KeywordEnum<"Predicate", "comparison", [
   I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">, I32EnumAttrCase<"LT", 2, "lt">,
   I32EnumAttrCase<"LE", 3, "le">, I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]>;

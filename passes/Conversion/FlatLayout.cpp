@@ -30,8 +30,7 @@ SmallVector<FlatLayout::Piece> FlatLayout::pieces() const {
   SmallVector<Piece> pieces;
   for (auto [tensor, offset, size] : llvm::enumerate(offsets, sizes))
     for (int64_t done = 0; done < size; done += longestPiece)
-      pieces.push_back({int64_t(tensor), offset + done, std::min(longestPiece, size - done),
-                        done / longestPiece});
+      pieces.push_back({int64_t(tensor), offset + done, std::min(longestPiece, size - done), done});
   return pieces;
 }
 

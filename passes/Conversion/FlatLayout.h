@@ -24,7 +24,7 @@ struct FlatLayout {
   /// A run of elements of one tensor.
   struct Piece {
     int64_t tensor, offset, size;
-    int64_t number; ///< of the piece in the tensor
+    int64_t number; ///< of its first element in the tensor
   };
 
   explicit FlatLayout(dl::MultiTensorOp op);

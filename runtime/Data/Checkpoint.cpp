@@ -342,23 +342,31 @@ Result<Metadata> loadVariables(State &state, const std::string &path, LoadMode m
   return guarded([&] { return load(state, path, mode); });
 }
 
+/// Which of the tensors are of another type than their variables; empty if none.
+static std::string conversionOf(const Plan &plan, const std::vector<Taken> &tensors) {
+  std::vector<Taken> others;
+  for (const Taken &each : tensors)
+    if (each.tensor->dtype != plan.variables[each.variable].type.dtype)
+      others.push_back(each);
+  if (others.empty())
+    return {};
+  const auto [tensor, variable] = others.front();
+  return concat(tensor->quoted(),
+                others.size() > 1 ? concat(" and ", others.size() - 1, " more are ")
+                                  : std::string(" is "),
+                dtypeName(tensor->dtype), " there, ",
+                dtypeName(plan.variables[variable].type.dtype), " in the module");
+}
+
 Result<std::string> describeConversion(const Plan &plan, const std::string &path) {
   return guarded([&]() -> Result<std::string> {
     DLC_TRY_ASSIGN(file, SafetensorsFile::open(path));
-    std::vector<Taken> others;
+    std::vector<Taken> tensors;
     for (const VariableInfo &variable : plan.variables)
       if (const StoredTensor *tensor = file.find(variable.name);
-          tensor && isRequired(variable.role, LoadMode::Weights) &&
-          tensor->dtype != variable.type.dtype)
-        others.push_back({tensor, indexOf(plan, variable)});
-    if (others.empty())
-      return std::string();
-    const auto [tensor, variable] = others.front();
-    return concat(tensor->quoted(),
-                  others.size() > 1 ? concat(" and ", others.size() - 1, " more are ")
-                                    : std::string(" is "),
-                  dtypeName(tensor->dtype), " there, ",
-                  dtypeName(plan.variables[variable].type.dtype), " in the module");
+          tensor && isRequired(variable.role, LoadMode::Weights))
+        tensors.push_back({tensor, indexOf(plan, variable)});
+    return conversionOf(plan, tensors);
   });
 }
 
@@ -404,6 +412,7 @@ static Result<MatchReport> match(State &state, const std::string &path,
     return noParameter(file, plan).in(path);
   DLC_TRY(take(state, file, tensors));
   report.taken = tensors.size();
+  report.converted = conversionOf(plan, tensors);
   return report;
 }
 

@@ -180,9 +180,8 @@ Status initialiseFrom(const RunOptions &options, State &state, const Speaker &sp
   if (!report.unused.empty())
     speaker.note(path, ": ", report.unused.size(),
                  " of its tensors are not the model's: ", listOf(report.unused));
-  DLC_TRY_ASSIGN(converted, describeConversion(state.module()->plan(), path));
-  if (!converted.empty())
-    speaker.note(path, ": ", converted);
+  if (!report.converted.empty())
+    speaker.note(path, ": ", report.converted);
   return {};
 }
 

@@ -201,15 +201,6 @@ static std::string prefixOf(std::string_view entry) {
   return entry == "train_step" ? "" : concat(entry, ".");
 }
 
-/// Counts updates that were left out.
-static constexpr std::string_view skippedName = "loss_scale.skipped";
-
-/// Whether updates of the entry are left out where a gradient is not finite.
-static bool isGuarded(const Plan &plan, std::string_view entry) {
-  const VariableInfo *skipped = plan.findVariable(concat(prefixOf(entry), skippedName));
-  return skipped && skipped->role == DLC_ROLE_COUNTER;
-}
-
 Status Trainer::prepareSteps() {
   const Module &module = *state->module();
   const Plan &plan = module.plan();
@@ -220,8 +211,10 @@ Status Trainer::prepareSteps() {
     const EntryInfo &entry = context->entry();
     DLC_TRY(scaleByRanks(*context));
     const std::span schedule(plan.schedule);
+    const dlc_step &update = plan.steps[plan.updateOf(i)];
+    const std::string_view name = plan.entries[update.entry].name;
     steps.push_back({std::move(context),
-                     plan.entries[plan.steps[plan.updateOf(i)].entry].name,
+                     name,
                      step.every,
                      schedule.subspan(step.schedule.first, step.schedule.count),
                      {},
@@ -229,9 +222,8 @@ Status Trainer::prepareSteps() {
                      MetricSums(entry),
                      {},
                      1,
-                     flopsOf(plan, entry)});
-    steps.back().isGuarded = isGuarded(plan, steps.back().name);
-    steps.back().updateEvery = plan.steps[plan.updateOf(i)].every;
+                     flopsOf(plan, entry),
+                     LossScale(plan, name, prefixOf(name), update.every)});
   }
   if (steps.empty())
     return invalid(module.path(), ": the module has no step that trains");
@@ -337,47 +329,6 @@ void Trainer::writeRates(std::vector<std::pair<std::string_view, double>> &all) 
     all[i] = {rates[i].name, rates[i].base * rates[i].step->factor};
 }
 
-/// Whether it says how the loss is scaled; the updates in a row are of no interest.
-static bool isOfLossScale(const VariableInfo &variable) {
-  return variable.role == DLC_ROLE_COUNTER &&
-         (variable.name.ends_with("loss_scale") || variable.name.ends_with(skippedName));
-}
-
-Status Trainer::writeLossScales(std::vector<std::pair<std::string_view, double>> &all) const {
-  const std::vector<VariableInfo> &variables = state->module()->plan().variables;
-  std::byte number[sizeof(double)];
-  for (size_t i = 0; i < variables.size(); ++i) {
-    if (!isOfLossScale(variables[i]))
-      continue;
-    DLC_TRY(state->read(i, std::span(number, variables[i].type.logicalBytes())));
-    all.emplace_back(variables[i].name, loadElement(variables[i].type.dtype, number));
-  }
-  return {};
-}
-
-/// Ends a run that makes no update any more, although losses are finite: where all of the last
-/// epochs', and at least `mostLost`, were left out.
-Status Trainer::checkUpdates(std::span<const std::pair<std::string_view, double>> lossScales) {
-  for (Step &step : steps) {
-    const auto skipped = std::ranges::find(lossScales, concat(prefixOf(step.name), skippedName),
-                                           &std::pair<std::string_view, double>::first);
-    if (!step.isGuarded || skipped == lossScales.end())
-      continue;
-    const Step::Updates now{position.step / step.updateEvery,
-                            static_cast<uint64_t>(skipped->second)};
-    if (step.counted && now.all != step.counted->all) {
-      const uint64_t made = now.all - step.counted->all;
-      step.leftOut = now.leftOut - step.counted->leftOut == made ? step.leftOut + made : 0;
-    }
-    step.counted = now;
-    if (step.leftOut >= mostLost)
-      return failure(StatusCode::Failed, "entry '", step.name, "': the last ", step.leftOut,
-                     " updates were left out, as gradients were not finite; a smaller loss_scale "
-                     "may help");
-  }
-  return {};
-}
-
 /// A plateau waits for a metric that evaluations yield.
 Status Trainer::checkPlateaus() const {
   const Module &module = *state->module();
@@ -462,7 +413,7 @@ Status Trainer::restore(const Metadata &metadata) {
       DLC_TRY(restorePatience(it->second));
   if (position.step != 0)
     for (Step &step : steps)
-      step.counted.reset();
+      step.lossScale.restart();
   if (position.position == 0)
     return {};
   epochSamples = position.position * steps[0].context->entry().batch * ranks().ranks();
@@ -566,17 +517,12 @@ Status Trainer::addOverRanks(bool &stop, bool &save, double &rest) {
 /// The run goes on then, but not where no update is made any more; a sweep over rates ends.
 Status Trainer::reportStep(Step &step) {
   Status finite = checkLoss(step);
-  if (finite.ok()) {
-    step.lost = 0;
-    step.epochSums.add(step.batchSums);
-    return {};
-  }
-  if (!step.isGuarded || heldFactor)
+  if (!finite.ok() && heldFactor)
     return finite;
-  if (++step.lost < mostLost)
-    return {};
-  return failure(StatusCode::Failed, finite.message(), "; it was not finite in ", mostLost,
-                 " steps in a row, whose updates were left out");
+  DLC_TRY(step.lossScale.takeLoss(std::move(finite)));
+  if (!step.lossScale.isLost())
+    step.epochSums.add(step.batchSums);
+  return {};
 }
 
 bool Trainer::checkpointDue(uint64_t step) const {
@@ -634,7 +580,7 @@ Status Trainer::finishOldest(TrainObserver *observer) {
     finished = checkParameters();
   if (!finished.ok())
     return explainFailure(std::move(finished));
-  if (std::ranges::all_of(steps, [](const Step &step) { return step.lost == 0; }))
+  if (std::ranges::all_of(steps, [](const Step &step) { return !step.lossScale.isLost(); }))
     finite->settle();
   return {};
 }
@@ -815,9 +761,9 @@ std::vector<std::string> Trainer::reportColumns() const {
     columns.emplace_back("mfu");
   for (const Rate &rate : rates)
     columns.push_back(concat("learning_rates.", rate.name));
-  for (const VariableInfo &variable : state->module()->plan().variables)
-    if (isOfLossScale(variable))
-      columns.emplace_back(variable.name);
+  for (const Step &step : steps)
+    if (step.isUpdate())
+      step.lossScale.appendNames(columns);
   if (options.norms != 0)
     appendNormColumns(columns);
   if (evaluator)
@@ -1178,8 +1124,12 @@ Status Trainer::finishEpoch(TrainObserver &observer) {
   EpochReport report{position, epochSamples, {}, epochSeconds, {}, {}};
   writeMetrics(report.train, &Step::epochSums);
   writeRates(report.rates);
-  DLC_TRY(writeLossScales(report.lossScales));
-  DLC_TRY(checkUpdates(report.lossScales));
+  for (Step &step : steps) {
+    if (!step.isUpdate())
+      continue;
+    DLC_TRY(step.lossScale.write(*state, report.lossScales));
+    DLC_TRY(step.lossScale.check(*state, position.step));
+  }
   DLC_TRY_ASSIGN(bad, badRecords());
   report.badRecords = bad;
   const bool complete = position.position == epochBatches();

@@ -7,9 +7,9 @@
 //
 // Ownership: shares the State and the datasets. Threads: one at a time. Failure: a loss, a result
 // of an evaluation or a variable in a checkpoint that is not finite ends the run; the last
-// checkpoint stays. A loss that is scaled ends it where it was not finite in `mostLost` steps in a
-// row: until then it leaves out their updates. A checkpoint that cannot be written does not end it.
-// It is written while the run goes on; the next one, and the end of the run, wait for it.
+// checkpoint stays. A loss that is scaled leaves out updates instead, for a while (LossScale.h). A
+// checkpoint that cannot be written does not end it. It is written while the run goes on; the next
+// one, and the end of the run, wait for it.
 //
 // Among several ranks, those of the State's device, each trains on its own batches of the same
 // order of samples, all observers hear the sums over the ranks, and rank 0 writes the checkpoints.
@@ -25,6 +25,7 @@
 #include "runtime/Training/CheckpointWriter.h"
 #include "runtime/Training/Evaluate.h"
 #include "runtime/Training/FiniteWatch.h"
+#include "runtime/Training/LossScale.h"
 #include "runtime/Training/Progress.h"
 #include "runtime/Training/Throttle.h"
 #include "runtime/Training/WatchedMetric.h"
@@ -112,8 +113,6 @@ public:
 
 private:
   struct Step;
-  /// In as many a scale of 65536 has fallen below 1, which is of no use then.
-  static constexpr unsigned mostLost = 20;
 
   Trainer(std::shared_ptr<State> state, RunOptions options, Augmentation augmentation)
       : state(std::move(state)), options(std::move(options)),
@@ -132,8 +131,6 @@ private:
   Status applyFactor(Step &step, double factor);
   void findRates();
   void writeRates(std::vector<std::pair<std::string_view, double>> &all) const;
-  Status writeLossScales(std::vector<std::pair<std::string_view, double>> &all) const;
-  Status checkUpdates(std::span<const std::pair<std::string_view, double>> lossScales);
   bool severalTrain() const;
   Status runEpoch(TrainObserver &observer);
   Status beginEpoch();
@@ -199,21 +196,10 @@ private:
     double factor = 1;
     /// What the entry's records compute.
     uint64_t flops = 0;
-    /// Whether what is not finite leaves out the update, as the loss is scaled.
-    bool isGuarded = false;
-    /// The last runs, in a row, of which a loss was not finite.
-    unsigned lost = 0;
-    /// Batches of an update.
-    uint32_t updateEvery = 1;
-    /// Updates, and how many of them were left out, at the end of the last epoch; none where that
-    /// was in another run.
-    struct Updates {
-      uint64_t all = 0, leftOut = 0;
-    };
-    std::optional<Updates> counted = Updates{};
-    /// The last ones, in a row, of whole epochs that were left out.
-    uint64_t leftOut = 0;
+    LossScale lossScale;
 
+    /// Whether it is the entry that updates, and not one that accumulates for that.
+    bool isUpdate() const { return context->entry().name == name; }
     /// Whether it runs on batch number `number`, from 1.
     bool isDue(uint64_t number) const { return number % every == 0; }
   };

@@ -24,20 +24,32 @@ inline std::vector<double> numbersOf(int exponentBits) {
   return numbers;
 }
 
-/// Numbers of all sizes and on both sides, ties, denormal ones, what is too large, and what the
-/// type holds, each with several draws: of the two neighbours, looked up among all numbers of the
-/// type, the upper one where the draw is less than the part of the way to it.
+/// The draw of an element with its number and key, as dl.stochastic_round says.
+inline double drawOf(double number, double key) {
+  auto bits = static_cast<uint32_t>(static_cast<int64_t>(number) + static_cast<int64_t>(key));
+  bits = (bits ^ bits >> 16) * 0x85EBCA6Bu;
+  bits = (bits ^ bits >> 13) * 0xC2B2AE35u;
+  return ((bits ^ bits >> 16) >> 8) * 0x1p-24;
+}
+
+/// Numbers of all sizes and on both sides, denormal ones, what is too large, and what the type
+/// holds: of the two neighbours, looked up among all numbers of the type, the upper one where the
+/// draw is less than the part of the way to it.
 inline void checkStochasticRound(const char *target, const std::string &element,
                                  const char *generator) {
   const std::vector<double> numbers = numbersOf(element == "bf16" ? 8 : 5);
   const double largest = numbers.back(), least = numbers[numbers.size() / 2 + 1];
   constexpr int64_t count = 4096;
-  const std::string x = "tensor<" + std::to_string(count) + "xf32>",
-                    y = "tensor<" + std::to_string(count) + "x" + element + ">";
-  CompiledTestKernel kernel({x + ", " + x, y,
-                             "^bb0(%x: " + x + ", %draw: " + x +
-                                 "):\n%y = dl.stochastic_round %x, %draw : " + x + " to " + y +
-                                 "\ndl.yield %y : " + y},
+  auto typeOf = [](const std::string &element) {
+    return "tensor<" + std::to_string(count) + "x" + element + ">";
+  };
+  const std::string x = typeOf("f32"), n = typeOf("i32"), y = typeOf(element);
+  CompiledTestKernel kernel({x + ", " + n + ", tensor<i32>", y,
+                             "^bb0(%x: " + x + ", %n: " + n +
+                                 ", %one: tensor<i32>):\n%key = dl.broadcast %one dims = [] : "
+                                 "tensor<i32> to " +
+                                 n + "\n%y = dl.stochastic_round %x, %n, %key : " + x + ", " + n +
+                                 " to " + y + "\ndl.yield %y : " + y},
                             target, generator);
   ASSERT_TRUE(kernel);
   std::vector<Tensor> inputs = kernel.randomInputs();
@@ -48,8 +60,9 @@ inline void checkStochasticRound(const char *target, const std::string &element,
     const double sizes[] = {held, held * (1 + fraction() / 64), least * 8 * (fraction() - 0.5),
                             largest * (1 + 0.004 * (fraction() - 0.5)), fraction() - 0.5};
     inputs[0].values[i] = float(sizes[i % 5]);
-    inputs[1].values[i] = i % 7 == 0 ? 0 : i % 7 == 1 ? 0.5 : fraction();
+    inputs[1].values[i] = i % 3 == 0 ? double(i) : double(int32_t(random()));
   }
+  inputs[2].values[0] = -1234567890;
   const double infinity = std::numeric_limits<double>::infinity();
   const double special[] = {infinity, -infinity, std::nan(""), 0.0, 0x1.fffffep127};
   std::copy(std::begin(special), std::end(special), inputs[0].values.begin());
@@ -58,7 +71,8 @@ inline void checkStochasticRound(const char *target, const std::string &element,
   const double step = largest - numbers[numbers.size() - 2];
   int lower = 0, upper = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const double value = inputs[0].values[i], draw = inputs[1].values[i];
+    const double value = inputs[0].values[i],
+                 draw = drawOf(inputs[1].values[i], inputs[2].values[0]);
     if (std::isnan(value)) {
       EXPECT_TRUE(std::isnan(found[i]));
       continue;

@@ -15,8 +15,8 @@ inline std::vector<double> piecesOf(const std::vector<int64_t> &sizes) {
   int64_t start = 0;
   for (size_t tensor = 0; tensor < sizes.size(); ++tensor) {
     for (int64_t done = 0; done < sizes[tensor]; done += 4096)
-      for (int64_t number : {int64_t(tensor), start + done,
-                             std::min<int64_t>(4096, sizes[tensor] - done), done / 4096})
+      for (int64_t number :
+           {int64_t(tensor), start + done, std::min<int64_t>(4096, sizes[tensor] - done), done})
         table.push_back(double(number));
     start += (sizes[tensor] + 15) / 16 * 16;
   }
@@ -115,8 +115,7 @@ inline void checkSums(const char *target, double tolerance) {
   inputs[2].values = {0, 0, 5, 0};
   std::vector<double> firsts = {0, 1, 1, 8};
   for (int64_t done = 0; done < 27003; done += 4096)
-    for (int64_t number :
-         {int64_t(2), 32 + done, std::min<int64_t>(4096, 27003 - done), done / 4096})
+    for (int64_t number : {int64_t(2), 32 + done, std::min<int64_t>(4096, 27003 - done), done})
       inputs[2].values.push_back(double(number));
   inputs[3].values = firsts;
   // So that a bf16 holds y.

@@ -188,36 +188,6 @@ static void takeMaximaOfZero(ModuleOp module) {
   });
 }
 
-/// Products of 64 bits of vectors of i32: those of even and of odd lanes, where LLVM would widen
-/// the vectors.
-static void multiplyEvenLanes(ModuleOp module) {
-  module.walk([](arith::MulUIExtendedOp op) {
-    auto type = dyn_cast<VectorType>(op.getType(0));
-    if (!type || type.getRank() != 1 || type.getNumElements() % 2 != 0 ||
-        !type.getElementType().isInteger(32))
-      return;
-    OpBuilder b(op);
-    const Location loc = op.getLoc();
-    CodeEmitter e(b, loc);
-    const auto pairs = VectorType::get(type.getNumElements() / 2, b.getI64Type());
-    Value low = e.number(0xffffffff, pairs), high = e.number(~int64_t(0xffffffff), pairs),
-          half = e.number(32, pairs);
-    auto both = [&](Value a, Value c) -> Value { return arith::AndIOp::create(b, loc, a, c); };
-    auto up = [&](Value x) -> Value { return arith::ShLIOp::create(b, loc, x, half); };
-    auto down = [&](Value x) -> Value { return arith::ShRUIOp::create(b, loc, x, half); };
-    Value x = LLVM::BitcastOp::create(b, loc, pairs, op.getLhs());
-    Value y = LLVM::BitcastOp::create(b, loc, pairs, op.getRhs());
-    Value even = arith::MulIOp::create(b, loc, both(x, low), both(y, low));
-    Value odd = arith::MulIOp::create(b, loc, down(x), down(y));
-    auto lanes = [&](Value inEven, Value inOdd) -> Value {
-      return LLVM::BitcastOp::create(b, loc, type, arith::OrIOp::create(b, loc, inEven, inOdd));
-    };
-    op.replaceAllUsesWith(
-        ValueRange{lanes(both(even, low), up(odd)), lanes(down(even), both(odd, high))});
-    op.erase();
-  });
-}
-
 /// Leaves one of each constant, where its function begins. Generators make one wherever they need a
 /// number: about half of all ops.
 static void shareConstants(LLVM::LLVMFuncOp function) {
@@ -239,7 +209,7 @@ static void shareConstants(LLVM::LLVMFuncOp function) {
 struct Lowering::Patterns {
   explicit Patterns(MLIRContext &context, const CpuTarget &target);
 
-  const bool roundsToBF16, maximumIsSecond, multipliesEvenLanes;
+  const bool roundsToBF16, maximumIsSecond;
   LLVMTypeConverter converter;
   ConversionTarget noLoops;
   LLVMConversionTarget onlyLLVM;
@@ -248,8 +218,8 @@ struct Lowering::Patterns {
 
 Lowering::Patterns::Patterns(MLIRContext &context, const CpuTarget &target)
     : roundsToBF16(target.roundsToBF16 && !target.isStrict()),
-      maximumIsSecond(target.maximumIsSecond), multipliesEvenLanes(target.multipliesEvenLanes),
-      converter(&context), noLoops(context), onlyLLVM(context) {
+      maximumIsSecond(target.maximumIsSecond), converter(&context), noLoops(context),
+      onlyLLVM(context) {
   RewritePatternSet control(&context), rest(&context);
   populateSCFToControlFlowConversionPatterns(control);
   noLoops.addIllegalDialect<scf::SCFDialect>();
@@ -275,8 +245,6 @@ LogicalResult Lowering::run(ModuleOp module) const {
   expandMath(module);
   if (patterns->maximumIsSecond)
     takeMaximaOfZero(module);
-  if (patterns->multipliesEvenLanes)
-    multiplyEvenLanes(module);
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     shareConstants(function);
   if (failed(applyPartialConversion(module, patterns->noLoops, patterns->toBranches)))

@@ -86,7 +86,7 @@ private:
                   kernel.spec.operandTypes()[operand].getElementType());
   }
   Value load(unsigned number, const Point &point);
-  Value numbers(Value place, int64_t vector);
+  Value numbers(const Point &point);
   SmallVector<Value> step(Value place, int64_t vectors, Value mask, ValueRange sums);
   Value yielded(int64_t number) const { return body.block().back().getOperand(number); }
   int64_t sumCount() { return op.getSums(); }
@@ -104,8 +104,11 @@ private:
 };
 } // namespace
 
-/// Argument `number` of the op's block: an element of a stream, of `each`, or a scalar.
+/// Argument `number` of the op's block: an element of a stream, of `each`, a scalar, or the
+/// element's number.
 Value PieceEmitter::load(unsigned number, const Point &point) {
+  if (number == operands.pieces())
+    return numbers(point);
   if (number >= operands.streams + operands.each)
     return scalars[number - operands.streams - operands.each];
   if (number >= operands.streams)
@@ -115,14 +118,12 @@ Value PieceEmitter::load(unsigned number, const Point &point) {
                       point.mask);
 }
 
-/// Of the elements of vector number `vector` from `place` on, i32. What the vectors have in common
-/// is one value, so that what is computed of it alone, as blocks of random numbers, is, too.
-Value PieceEmitter::numbers(Value place, int64_t vector) {
-  auto add = [&](Value a, Value b) -> Value { return arith::AddIOp::create(e.b, e.loc, a, b); };
-  Value begin = arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), e.add(first, place));
-  Value lanes = e.laneNumbers(kernel.lanes);
-  return add(e.splat(begin, kernel.lanes),
-             add(lanes, e.number(vector * kernel.lanes, lanes.getType())));
+/// Of the elements of a point, i32.
+Value PieceEmitter::numbers(const Point &point) {
+  Value number =
+      arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), e.add(first, point.indices[0]));
+  return arith::AddIOp::create(e.b, e.loc, e.splat(number, point.width),
+                               e.laneNumbers(point.width));
 }
 
 /// Elements from `place` on of the piece, in so many vectors. Takes the sums so far, `unroll` of
@@ -137,10 +138,8 @@ SmallVector<Value> PieceEmitter::step(Value place, int64_t vectors, Value mask, 
     point.axis = 0;
     point.width = kernel.lanes;
     point.mask = mask;
-    auto argument = [&, i](unsigned number, const Point &p) {
-      return number == operands.pieces() ? numbers(place, i) : load(number, p);
-    };
-    BodyEmitter emitter(body, e.b, e.loc, argument, {});
+    BodyEmitter emitter(body, e.b, e.loc, [this](unsigned n, const Point &p) { return load(n, p); },
+                        {});
     SmallVector<Value> &row = values.emplace_back();
     for (int64_t number = 0; number < resultCount() + sumCount(); ++number)
       row.push_back(emitter.emitVector(yielded(number), point));
@@ -165,7 +164,7 @@ void PieceEmitter::emit(Value piece) {
   Value tensor = loadNumber(operands.pieces(), row);
   offset = loadNumber(operands.pieces(), e.add(row, 1));
   Value size = loadNumber(operands.pieces(), e.add(row, 2));
-  first = e.mul(loadNumber(operands.pieces(), e.add(row, 3)), FlatLayout::longestPiece);
+  first = loadNumber(operands.pieces(), e.add(row, 3));
   each.clear();
   for (int64_t i = 0; i < operands.each; ++i)
     each.push_back(loadNumber(operands.streams + i, tensor));

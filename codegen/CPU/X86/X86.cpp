@@ -71,7 +71,6 @@ public:
     target.masksLanes = wide;
     target.roundsToBF16 = target.required & DLC_CPU_AVX512_BF16;
     target.maximumIsSecond = true;
-    target.multipliesEvenLanes = true;
   }
 };
 } // namespace

@@ -181,7 +181,6 @@ FailureOr<KernelText> MultiTensorGenerator::write(const KernelSpec &spec,
   KernelText text(spec, {"multi_tensor"});
   text.constant("THREADS", threads);
   text.constant("SUMS", op.getSums());
-  text.constant("LONGEST", FlatLayout::longestPiece);
   text.type("Total", storedTypeName(totalType(op)));
   if (op.getSums() != 0)
     text.workspace(totalType(op));

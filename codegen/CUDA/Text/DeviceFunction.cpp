@@ -269,6 +269,13 @@ private:
                 expression(op.getOperand(1)).within(E::Strength(strength + 1)),
             strength};
   }
+  /// Sums and products of i32 wrap, which C++ says of unsigned numbers alone.
+  Expression wrapping(Operation &op, const char *sign, E::Strength strength) {
+    if (!op.getResult(0).getType().isInteger(32))
+      return binary(op, sign, strength);
+    return {"int(unsigned(" + expression(op.getOperand(0)).text + ") " + sign + " unsigned(" +
+            expression(op.getOperand(1)).text + "))"};
+  }
   /// On bools, or bit by bit: that operator binds more weakly than C++'s comparisons.
   Expression logical(Operation &op, const char *sign, E::Strength strength, const char *bits) {
     if (op.getResult(0).getType().isInteger(1))
@@ -451,9 +458,9 @@ std::optional<Expression> StatementPrinter::compute(Operation &op) {
   using E = Expression;
   std::string sign;
   return llvm::TypeSwitch<Operation *, std::optional<Expression>>(&op)
-      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary(op, "+", E::Add); })
-      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary(op, "-", E::Add); })
-      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary(op, "*", E::Multiply); })
+      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return wrapping(op, "+", E::Add); })
+      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return wrapping(op, "-", E::Add); })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return wrapping(op, "*", E::Multiply); })
       .Case<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
           [&](auto) { return binary(op, "/", E::Multiply); })
       .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) { return binary(op, "%", E::Multiply); })

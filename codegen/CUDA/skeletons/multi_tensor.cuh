@@ -8,8 +8,8 @@
 //
 //   P::THREADS, SUMS            of a block; values that are added up
 //   P::Total                    float or double: what they are added up in
-//   p.piece(row, column)        columns: tensor, offset, size, and its number in the tensor, of
-//                               whose pieces all but the last are of P::LONGEST elements
+//   p.piece(row, column)        columns: tensor, offset, size, and the number of its first
+//                               element in the tensor
 //   p.given(tensor, start)      scalars and what belongs to the tensor, loaded once; start: where
 //                               it begins in the flat buffers
 //   p.four(i, given, sums)      updates elements i to i + 3 of the flat buffers, adds to sums
@@ -29,7 +29,7 @@ template <class P> __device__ void multiTensor(const P &p) {
     PieceSums<P> value[P::THREADS / 32];
   };
   int row = blockIdx.x, offset = p.piece(row, 1), size = p.piece(row, 2);
-  const auto given = p.given(p.piece(row, 0), offset - P::LONGEST * p.piece(row, 3));
+  const auto given = p.given(p.piece(row, 0), offset - p.piece(row, 3));
   PieceSums<P> sums = {};
   for (int i = threadIdx.x * 4; i < size; i += P::THREADS * 4) {
     if (i + 4 <= size)

@@ -41,6 +41,14 @@ bool EntryBuilder::computesIn(Type precision) {
                       [&](Operation &op) { return op.getAttr(precisionName) == asked; });
 }
 
+bool EntryBuilder::hasHalves() {
+  return computesIn(builder.getBF16Type()) || computesIn(builder.getF16Type()) ||
+         llvm::any_of(entry().getBlock(), [](Operation &op) {
+           return llvm::any_of(op.getResultTypes(),
+                               [](Type type) { return getElementTypeOrSelf(type).isFloat(16); });
+         });
+}
+
 EntryBuilder::EntryBuilder(ModuleOp module, StringRef name, program::EntryKind kind,
                            int64_t samples, Location location)
     : builder(module.getContext()), kind(kind), batchSize(samples) {

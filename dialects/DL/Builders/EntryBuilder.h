@@ -107,6 +107,8 @@ public:
   void setPrecision(mlir::Type precision);
   /// Whether that is of this type, or what one of its ops is asked to compute in.
   bool computesIn(mlir::Type precision);
+  /// Whether anything of it is, or is to be, in 16 bits.
+  bool hasHalves();
 
   void addOutput(mlir::Value value, llvm::StringRef name, program::ValueKind kind,
                  BatchAxis batch = {});

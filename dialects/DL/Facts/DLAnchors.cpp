@@ -94,12 +94,21 @@ Anchor MultiTensorOp::getAnchor() { return Anchor::MultiTensor; }
 AnchorName MultiTensorOp::getAnchorName() {
   return {getResultStreams() != 0 ? "update" : "sums", ""};
 }
+/// What is computed of scalars and of a tensor's own numbers is computed once for its elements.
 uint64_t MultiTensorOp::getFlops() {
   uint64_t elements = 0, flops = 0;
   for (int64_t i = 0; i < getCount(); ++i)
     elements += elementsOf(getTensor(0, i));
-  for (auto op : getBody().front().getOps<ElementwiseOp>())
-    flops += op.getElementFlops();
+  Block &body = getBody().front();
+  llvm::DenseSet<Value> ofElement;
+  ofElement.insert_range(body.getArguments().take_front(getStreams()));
+  if (getNumbered())
+    ofElement.insert(body.getArguments().back());
+  for (auto op : body.getOps<ElementwiseOp>())
+    if (llvm::any_of(op->getOperands(), [&](Value x) { return ofElement.contains(x); })) {
+      ofElement.insert(op->getResult(0));
+      flops += op.getElementFlops();
+    }
   return (flops + getSums()) * elements;
 }
 

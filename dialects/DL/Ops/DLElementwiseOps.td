@@ -238,19 +238,20 @@ def DL_RandomOp
                       DL_CheapToRecompute]> {
   let summary = "random numbers, each a function of where it stands and of the step";
   let description = [{
-    Element by element word (element / 8) % 4 of Philox4x32-10 (Salmon, Moraes, Dror, Shaw; SC 2011)
-    with the key (seed_low, seed_high) and the counter (8 (element / 32) + element % 8,
-    first + sample, step, path).
+    Element by element word element % 4 of Philox4x32-10 (Salmon, Moraes, Dror, Shaw; SC 2011) with
+    the key (seed_low, seed_high) and the counter (element / 4, first + sample, step, path). `bits`:
+    the word.
     `uniform`: its upper 24 bits as a fraction, in [0, 1). `normal`: of the words 0 and 1, and of 2
     and 3, as fractions u and v, sqrt(-2 log(u + 2^-24)) times cos(2 pi v), and times sin(2 pi v).
     `%r = dl.random uniform %element, %sample, %first, %step, %low, %high path = 7 : tensor<4x3xi32>
-    to tensor<4x3xf32>`. No gradient.
+    to tensor<4x3xf32>`. (C1) `bits` are i32, the others f32. No gradient.
   }];
   let arguments = (ins DL_RandomKind:$kind, StaticShapeTensorOf<[I32]>:$element,
       StaticShapeTensorOf<[I32]>:$sample, StaticShapeTensorOf<[I32]>:$first,
       StaticShapeTensorOf<[I32]>:$step, StaticShapeTensorOf<[I32]>:$seed_low,
       StaticShapeTensorOf<[I32]>:$seed_high, I32Attr:$path);
-  let results = (outs StaticShapeTensorOf<[F32]>:$result);
+  let results = (outs StaticShapeTensorOf<[F32, I32]>:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $kind $element `,` $sample `,` $first `,` $step `,` $seed_low `,` $seed_high `path` `=` $path
     attr-dict `:` type($element) `to` type($result)
@@ -258,17 +259,23 @@ def DL_RandomOp
 }
 
 def DL_StochasticRoundOp
-    : DL_Elementwise<"stochastic_round", 8, [AllTypesMatch<["x", "draw"]>]> {
+    : DL_Elementwise<"stochastic_round", 16, [AllTypesMatch<["number", "key"]>]> {
   let summary = "x as one of its two neighbours in 16 bits, by chance, whose mean is x";
   let description = [{
     With u the distance of the result's numbers around |x| and n = floor(x / u): (n + 1) u where
-    draw < x / u - n, else n u. So a number that 16 bits hold stays, for a draw of [0, 1). Infinity
-    and what is no number stay, too.
-    `%y = dl.stochastic_round %x, %draw : tensor<4xf32> to tensor<4xbf16>`. No gradient.
+    draw < x / u - n, else n u. So a number that 16 bits hold stays, and so do infinity and what is
+    no number. The draw: the upper 24 bits, as a fraction, of MurmurHash3's finaliser (Appleby,
+    2011) of number + key. The element's number tells it apart from others of its tensor, the key,
+    a word of dl.random, from other tensors, steps and seeds.
+    `%y = dl.stochastic_round %x, %number, %key : tensor<4xf32>, tensor<4xi32> to tensor<4xbf16>`.
+    No gradient.
   }];
-  let arguments = (ins StaticShapeTensorOf<[F32]>:$x, StaticShapeTensorOf<[F32]>:$draw);
+  let arguments = (ins StaticShapeTensorOf<[F32]>:$x, StaticShapeTensorOf<[I32]>:$number,
+      StaticShapeTensorOf<[I32]>:$key);
   let results = (outs StaticShapeTensorOf<[BF16, F16]>:$y);
-  let assemblyFormat = "$x `,` $draw attr-dict `:` type($x) `to` type($y)";
+  let assemblyFormat = [{
+    $x `,` $number `,` $key attr-dict `:` type($x) `,` type($number) `to` type($y)
+  }];
 }
 
 def DL_ConvertLayoutOp

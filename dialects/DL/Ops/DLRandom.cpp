@@ -86,25 +86,17 @@ Value RandomOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operand
   auto [element, sample, first, step, low, high] =
       std::tuple(operands[0], operands[1], operands[2], operands[3], operands[4], operands[5]);
   Words w{builder, loc, element.getType()};
-  // Eight blocks for 32 elements: vectors that stand behind each other take words of the same.
-  auto shifted = [&](uint32_t bits) -> Value {
-    return arith::ShRUIOp::create(builder, loc, element, w.constant(bits));
-  };
-  auto lowest = [&](Value x, uint32_t mask) -> Value {
-    return arith::AndIOp::create(builder, loc, x, w.constant(mask));
-  };
-  Value eights = arith::MulIOp::create(builder, loc, shifted(5), w.constant(8));
-  Value block = arith::OrIOp::create(builder, loc, eights, lowest(element, 7));
-  Value lane = lowest(shifted(3), 3);
+  Value block = arith::ShRUIOp::create(builder, loc, element, w.constant(2));
+  Value lane = arith::AndIOp::create(builder, loc, element, w.constant(3));
   Value of = w.add(first, sample);
   std::array<Value, 4> words = philox(w, {block, of, step, w.constant(getPath())}, {low, high});
   Value isFirst = w.isEqual(lane, 0), isSecond = w.isEqual(lane, 1), isThird = w.isEqual(lane, 2);
   ScalarBuilder numbers{builder, loc, /*isUnsigned=*/false};
   constexpr double unit = 1.0 / (1 << 24);
-  if (getKind() == RandomKind::Uniform) {
+  if (getKind() != RandomKind::Normal) {
     Value pair = w.select(isThird, words[2], words[3]);
     Value word = w.select(isFirst, words[0], w.select(isSecond, words[1], pair));
-    return ScalarTerm(numbers, fraction(w, word)) * unit;
+    return getKind() == RandomKind::Bits ? word : ScalarTerm(numbers, fraction(w, word)) * unit;
   }
   Value isEven = arith::OrIOp::create(builder, loc, isFirst, isThird);
   Value inFront = arith::OrIOp::create(builder, loc, isFirst, isSecond);
@@ -115,6 +107,27 @@ Value RandomOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operand
   // The sine is the cosine a quarter earlier.
   ScalarTerm turned = select(ScalarTerm(numbers, isEven), angle, angle - 0.25);
   return radius * cosineOfTurns(turned);
+}
+
+/// MurmurHash3's finaliser (Appleby, 2011): each bit depends on all of `x`.
+static Value mix(Words &w, Value x) {
+  auto fold = [&](Value x, uint32_t bits) {
+    return w.exclusiveOr(x, arith::ShRUIOp::create(w.b, w.loc, x, w.constant(bits)));
+  };
+  auto multiply = [&](Value x, uint32_t factor) -> Value {
+    return arith::MulIOp::create(w.b, w.loc, x, w.constant(factor));
+  };
+  Value once = multiply(fold(x, 16), 0x85EBCA6Bu);
+  Value twice = multiply(fold(once, 13), 0xC2B2AE35u);
+  return fold(twice, 16);
+}
+
+LogicalResult RandomOp::verify() {
+  const bool isInteger = getElementTypeOrSelf(getResult()).isInteger();
+  if (isInteger != (getKind() == RandomKind::Bits))
+    return emitOpError("(C1) gives ")
+           << getResult().getType() << " for " << stringifyRandomKind(getKind());
+  return success();
 }
 
 /// The power of two at or below |x|, f32; at least `least`.
@@ -129,13 +142,16 @@ static ScalarTerm binade(ScalarBuilder numbers, Value x, double least) {
 
 Value StochasticRoundOp::buildScalar(OpBuilder &builder, Location loc, ValueRange operands) {
   ScalarBuilder numbers{builder, loc, /*isUnsigned=*/false};
-  ScalarTerm x(numbers, operands[0]), draw(numbers, operands[1]);
+  ScalarTerm x(numbers, operands[0]);
+  Words w{builder, loc, operands[1].getType()};
+  Value bits = mix(w, w.add(operands[1], operands[2]));
+  ScalarTerm draw = ScalarTerm(numbers, fraction(w, bits)) * 0x1p-24;
   Type element = getElementTypeOrSelf(getY());
   const auto &type = cast<FloatType>(element).getFloatSemantics();
   const double least = APFloat::getSmallestNormalized(type).convertToDouble();
-  const int bits = int(APFloat::semanticsPrecision(type)) - 1;
-  // All of it is exact: divided by a power of two, and what a number is above an integer.
-  ScalarTerm unit = binade(numbers, x, least) * std::ldexp(1.0, -bits);
+  const int digits = int(APFloat::semanticsPrecision(type)) - 1;
+  // Exact: a power of two divides, and what is above an integer has no more digits than it.
+  ScalarTerm unit = binade(numbers, x, least) * std::ldexp(1.0, -digits);
   ScalarTerm units = x / unit;
   ScalarTerm below = floor(units);
   ScalarTerm rest = units - below;

@@ -323,14 +323,11 @@ void SectionCompiler::compileTrain(const Section &section) {
     finishTrain(*entry, section);
   if (program.engine.hasErrors())
     return;
-  auto anyIsIn = [&](DType dtype) {
-    return llvm::any_of(entries, [type = elementType(dtype, &program.context)](const auto &entry) {
-      return entry->builder.computesIn(type);
-    });
-  };
-  if (anyIsIn(DType::F16))
+  if (llvm::any_of(entries, [f16 = elementType(DType::F16, &program.context)](const auto &entry) {
+        return entry->builder.computesIn(f16);
+      }))
     warnUnscaled(program, entries.front()->run);
-  else if (!anyIsIn(DType::BF16))
+  if (llvm::none_of(entries, [](const auto &entry) { return entry->builder.hasHalves(); }))
     warnOfMasters(program, entries.front()->run);
   if (hasEvaluation)
     compileEvaluate(section);

@@ -5,7 +5,10 @@
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Ops/DLCompositeOps.h"
+#include "dialects/DL/Ops/DLConstantOps.h"
+#include "dialects/DL/Ops/DLElementwiseOps.h"
 #include "dialects/DL/Ops/DLEntryOps.h"
+#include "dialects/DL/Ops/DLIndexOps.h"
 #include "dialects/DL/Ops/DLReductionOps.h"
 #include "passes/DL/Precision/Precision.h"
 #include "llvm/ADT/MapVector.h"
@@ -15,12 +18,30 @@ using namespace dlc::dl;
 
 static StringRef spell(Type type) { return type.isBF16() ? "bf16" : "f16"; }
 
+/// Whether only multiples of it, as a mean's, are used: these are as exact as any of their type.
+static bool isScaled(ReduceOp sum) {
+  return llvm::all_of(sum->getUsers(), [&](Operation *user) {
+    return isa<MultiplyOp, DivideOp>(user) && llvm::any_of(user->getOperands(), [](Value x) {
+             Value source = x;
+             while (auto broadcast = source.getDefiningOp<BroadcastOp>())
+               source = broadcast.getX();
+             return bool(source.getDefiningOp<ConstantOp>());
+           });
+  });
+}
+
 /// Of more numbers than the type's digits can count a single one, were they all alike, is less than
 /// the last digit of the sum.
 static std::string lossOf(ReduceOp sum) {
   auto type = cast<FloatType>(getElementTypeOrSelf(sum.getY()));
   const int64_t count = sum.getX().getType().getNumElements() /
                         std::max<int64_t>(sum.getY().getType().getNumElements(), 1);
+  if (isScaled(sum))
+    return type.isF16() && count > 65504
+               ? ("the sum of " + Twine(count) +
+                  " numbers is kept in f16, which ends at 65504, on its way to their mean")
+                     .str()
+               : "";
   const unsigned bits = type.getFPMantissaWidth();
   if (count <= int64_t(1) << bits)
     return "";

@@ -13,9 +13,9 @@
 //
 // In entries that use a model, of ops that need variables which stay as they are and nothing else,
 // those whose results others need become variables of role `derived`; equal ones of several entries
-// are one. Index ops at their end, such as the broadcast of a bias, and casts to wider floats stay
-// where they are: they cost nothing in the kernel that reads them, and may be far larger than what
-// they read.
+// are one. Index ops at their end, such as the broadcast of a bias, stay where they are: they cost
+// nothing in the kernel that reads them, and may be far larger than what they read; and so do casts
+// to wider floats that element-wise or index ops read.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "dialects/DL/Facts/Names.h"
@@ -108,11 +108,12 @@ static bool widens(CastOp cast) {
   return from && to && from.getWidth() < to.getWidth();
 }
 
-/// What stands in front of the index ops and casts to wider floats that `value` comes through.
-static Value skipFreeOps(Value value) {
+/// What stands in front of the ops that `reader` computes where it reads `value`.
+static Value skipFreeOps(Value value, Operation *reader) {
+  const bool widensFreely = isa<IndexOp, ElementwiseOp>(reader);
   while (Operation *op = value.getDefiningOp()) {
     auto cast = dyn_cast<CastOp>(op);
-    if (!(cast && widens(cast)) && !(isa<IndexOp>(op) && op->getNumOperands() == 1))
+    if (!(widensFreely && cast && widens(cast)) && !(isa<IndexOp>(op) && op->getNumOperands() == 1))
       break;
     value = op->getOperand(0);
   }
@@ -145,7 +146,7 @@ llvm::SetVector<Value> Deriver::findRoots(EntryOp entry) const {
     if (derived.contains(&op))
       continue;
     for (Value operand : op.getOperands()) {
-      Value root = skipFreeOps(operand);
+      Value root = skipFreeOps(operand, &op);
       Operation *source = root.getDefiningOp();
       if (!source || !derived.contains(source) || isa<ReadOp>(source))
         continue;

@@ -8,9 +8,9 @@
 //
 // Slots and scalars are those that the rule's body asks for. With `ema` there is one more stream,
 // the average of @w over its updates: new @w.ema = decay * @w.ema + (1 - decay) * new @w. Copies of
-// @w in 16 bits are the new @w, rounded, and so is @w where it is of 16 bits itself, by chance
-// where the entry has no masters: all is computed in f32 then. Where the loss is scaled and a
-// gradient is not finite, all of them stay as they were.
+// @w in 16 bits are the new @w, rounded. Where @w is of 16 bits itself all is computed in f32, and
+// only what becomes @w is rounded, by chance where there are no masters. Where the loss is scaled
+// and a gradient is not finite, all of them stay as they were.
 //
 // What a body asks of whole matrices is ops between two of them:
 //
@@ -187,7 +187,7 @@ static bool isRounded(VariableOp parameter) {
 }
 
 /// The new parameter of 16 bits by chance: one without a master would not move by less than half of
-/// its last digit. Draws are told apart by the variable, the element, the step and the seed.
+/// its last digit. Keys are told apart by the variable, the entry, the step and the seed.
 Value GroupBody::rounded(Value next) {
   Type integer = builder.getI32Type();
   auto given = [&](StringRef word) {
@@ -198,13 +198,13 @@ Value GroupBody::rounded(Value next) {
     return numberOf(each.update.getVariable().getValue());
   }));
   Value step = given("step"), low = given("seed_low"), high = given("seed_high");
-  Value draw = RandomOp::create(builder, loc, typeOf(next), RandomKind::Uniform,
-                                function.addNumber(), splatLike(variable, 0), variable, step, low,
-                                high, numberOf("stochastic_round"));
+  Value zero = splatLike(variable, 0);
+  Value key = RandomOp::create(builder, loc, variable.getType(), RandomKind::Bits, zero, zero,
+                               variable, step, low, high, numberOf(update.entry.getSymName()));
   VariableOp first = group.parameters.front().variable;
   const RankedTensorType type = first.getTensorType();
   return StochasticRoundOp::create(builder, loc, typeOf(next).clone(type.getElementType()), next,
-                                   draw);
+                                   function.addNumber(), key);
 }
 
 /// Makes the op, and assigns what it yields.
@@ -234,7 +234,7 @@ void GroupBody::end(Value next) {
   for (size_t part = 0; part < group.parameters.front().sums.size(); ++part)
     streams.push_back({group.forEach([&](const UpdatedParameter &each) { return each.sums[part]; }),
                        g, number(0)});
-  if (!update.hasMasters && isRounded(streams.front().variables.front()))
+  if (!update.copies.keepMasters() && isRounded(streams.front().variables.front()))
     streams.front().next = rounded(streams.front().next);
   MultiTensorOp op = function.finish(llvm::map_to_vector(streams, [&](Stream &stream) {
     return cast(stream.next, stream.variables.front().getTensorType().getElementType());

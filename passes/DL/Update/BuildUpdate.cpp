@@ -114,7 +114,6 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   update.entry.removeUpdatesAttr();
   update.entry.removeAccumulateAttr();
   update.lossScale = update.entry->removeAttr(lossScaleName);
-  update.hasMasters = !update.entry->removeAttr(withoutMastersName);
   keepFinite(update);
   update.weights = llvm::to_vector<1>(update.entry.getReturn().getWeights());
   update.entry.getReturn().getWeightsMutable().clear();
@@ -132,7 +131,8 @@ static LogicalResult buildUpdate(EntryUpdate update, const Compression &compress
   return success();
 }
 
-/// Those that evaluate or infer read the averages, where there are any.
+/// Those that evaluate or infer read the averages, where there are any: as they are, too, where
+/// the parameter is widened to their type.
 static void readAverages(EntryOp entry, const Averages &averages) {
   if (entry.getKind() != program::EntryKind::Evaluate &&
       entry.getKind() != program::EntryKind::Infer)
@@ -142,7 +142,13 @@ static void readAverages(EntryOp entry, const Averages &averages) {
       OpBuilder builder(read);
       Value value =
           ReadOp::create(builder, read.getLoc(), average.getTensorType(), average.getSymName());
-      read.replaceAllUsesWith(TensorBuilder{builder, read.getLoc()}.castLike(value, read));
+      for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
+        if (auto cast = dyn_cast<CastOp>(user); cast && cast.getType() == value.getType()) {
+          cast.replaceAllUsesWith(value);
+          cast.erase();
+        }
+      if (!read->use_empty())
+        read.replaceAllUsesWith(TensorBuilder{builder, read.getLoc()}.castLike(value, read));
       read.erase();
     }
 }

@@ -41,8 +41,9 @@ llvm::MapVector<VariableOp, SmallVector<CastOp>> Copies::findRounded() {
 }
 
 void Copies::dropMasters() {
-  if (llvm::none_of(module.getOps<EntryOp>(),
-                    [](EntryOp entry) { return entry->hasAttr(withoutMastersName); }))
+  for (EntryOp entry : module.getOps<EntryOp>())
+    haveMasters &= !entry->removeAttr(withoutMastersName);
+  if (haveMasters)
     return;
   llvm::DenseMap<StringAttr, SmallVector<ReadOp>> reads;
   for (EntryOp entry : module.getOps<EntryOp>())
@@ -93,10 +94,15 @@ void Copies::use(EntryOp entry) {
 }
 
 void Copies::prepare() {
+  const bool anyIsHalf = llvm::any_of(module.getOps<VariableOp>(), [](VariableOp variable) {
+    return variable.getRole() == program::Role::Parameter &&
+           variable.getTensorType().getElementType().isFloat(16);
+  });
+  // Gradients lie for updates in f32 alone, and for norms, as they do for those with 16 bits.
+  if (anyIsHalf || !copies.empty())
+    module->setAttr(narrowestName, OpBuilder(module).getI64IntegerAttr(16));
   if (copies.empty())
     return;
-  // Gradients lie for updates without copies, and for norms, as they do for those with them.
-  module->setAttr(narrowestName, OpBuilder(module).getI64IntegerAttr(16));
   EntryOp entry = getPrepare(module);
   if (!symbols.lookup(entry.getSymName()))
     symbols.insert(entry);

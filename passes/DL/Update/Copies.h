@@ -10,7 +10,7 @@
 // A variable of role `derived`: no checkpoint has it, and the entry `prepare` makes it of the
 // parameter where that was written otherwise. So no step passes over a weight to round it.
 //
-// Where an entry that trains has no masters, a parameter that entries which train round to one type
+// Where entries that train have no masters, a parameter that entries which train round to one type
 // is of that type itself, and what reads it otherwise widens it:
 //
 //   dl.variable @w : tensor<5x3xf32>          ->         dl.variable @w : tensor<5x3xbf16>
@@ -38,6 +38,8 @@ public:
   void use(EntryOp entry);
   /// Has `prepare` make them.
   void prepare();
+  /// Whether parameters that are rounded have masters: false behind `make` where an entry has none.
+  bool keepMasters() const { return haveMasters; }
   /// Of `parameter`, in the order of their making.
   llvm::SmallVector<VariableOp, 1> of(VariableOp parameter) const;
 
@@ -48,6 +50,7 @@ private:
 
   mlir::ModuleOp module;
   mlir::SymbolTable &symbols;
+  bool haveMasters = true;
   llvm::MapVector<std::pair<mlir::StringAttr, mlir::Type>, VariableOp> copies;
 };
 

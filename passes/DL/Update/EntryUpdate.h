@@ -105,8 +105,6 @@ public:
   ClipScalar clip;
   /// What the loss is multiplied by, see LossScale.h; null without.
   mlir::Attribute lossScale = {};
-  /// Whether weights are f32 beside their copies in 16 bits. Those without are rounded by chance.
-  bool hasMasters = true;
   /// Where the loss is scaled: the sum of all gradients' squares, f64, which is finite where they
   /// are. Else null.
   mlir::Value squares = {};

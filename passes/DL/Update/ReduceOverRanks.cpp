@@ -31,8 +31,7 @@ using namespace dlc::dl;
 static constexpr int64_t leastCompressed = 4096;
 
 static bool isCompressed(const UpdatedParameter &parameter, const Compression &compression) {
-  VariableOp variable = parameter.variable;
-  RankedTensorType type = variable.getTensorType();
+  auto type = cast<RankedTensorType>(parameter.gradient.getType());
   if (!compression.isOn() || type.getNumElements() < leastCompressed)
     return false;
   FloatType narrow = compression.narrow;

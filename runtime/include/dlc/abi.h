@@ -274,10 +274,9 @@ typedef struct dlc_variable {
 /* A number that the runtime writes before each step and kernels read by pointer. Where
  * data_parallel is set, "ranks.scale" is 1 / ranks, by which the update multiplies reduced
  * gradients, and "ranks.count", an i32, what it divides those of f64 by.
- * Random numbers of a step are Philox4x32-10 with key = seed and counter = (block of the element
- * within the sample, index of the sample in the batch of all ranks, step, hash of the call's path),
- * or of a weight that is rounded by chance (block of its element, hash of its name, step, a number
- * of its own); dl.random says which element takes which word. i32
+ * Random numbers of a step are Philox4x32-10 with key = seed and counter = (element within the
+ * sample / 4, index of the sample in the batch of all ranks, step, hash of the call's path), or for
+ * a weight that is rounded by chance (0, hash of its name, step, a number of their own): i32
  * "random.seed_low" and "random.seed_high" are the seed's words, "random.step" counts batches, and
  * "random.first_sample" is the index of this rank's first sample. */
 typedef struct dlc_scalar {

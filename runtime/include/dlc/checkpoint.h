@@ -56,6 +56,8 @@ struct MatchReport {
   std::vector<std::string> missing;
   /// Tensors of a file of another program that are no variables of the model.
   std::vector<std::string> unused;
+  /// What describeConversion says of those that were taken.
+  std::string converted;
 };
 
 /// Takes those parameters and statistics that the file has under the same names, whichever model

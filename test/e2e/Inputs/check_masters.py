@@ -1,14 +1,21 @@
-"""The weights of masters.dl: each the neighbour in 16 bits that its draw chooses, of Philox4x32-10 as dl.random states it.
+"""The weights of masters.dl: each the neighbour in 16 bits that its draw chooses, as dl.stochastic_round and dl.random state it.
 
 usage: check_masters.py write FILE DATA | check OUTPUTS PROGRAM DIGITS SEED STEP STEPS    PROGRAM: what dlc --emit=dl-train printed
 """
 import re
 import sys
 
-from check_random import draw
+from check_random import philox
 from tensor_file import load, save
 
 ELEMENTS, STEP = 64 * 40, 2.0 ** -12
+
+
+def draw(number, key):
+    bits = number + key & 0xFFFFFFFF
+    bits = (bits ^ bits >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    bits = (bits ^ bits >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return ((bits ^ bits >> 16) >> 8) / 2 ** 24
 
 
 def main():
@@ -18,12 +25,13 @@ def main():
     found, program = load(sys.argv[2]), open(sys.argv[3]).read()
     digits, seed, first, steps = (int(number) for number in sys.argv[4:])
     (name,) = re.findall(r"dl.constant dense<(-?\d+)> : tensor<1xi32>", program)
-    (path,) = set(re.findall(r"dl.random uniform .* path = (-?\d+)", program))
+    (path,) = set(re.findall(r"dl.random bits .* path = (-?\d+)", program))
     unit, expected = 2.0 ** -digits, [1.0] * ELEMENTS
     for step in range(first, first + steps):
+        key = philox(seed, (0, int(name) & 0xFFFFFFFF, step, int(path) & 0xFFFFFFFF))[0]
         for i, value in enumerate(expected):
             parts, rest = divmod(value + STEP, unit)
-            expected[i] = (parts + (draw(seed, (int(name) & 0xFFFFFFFF, step, int(path) & 0xFFFFFFFF), i) < rest / unit)) * unit
+            expected[i] = (parts + (draw(i, key) < rest / unit)) * unit
     assert list(found["w"]) == expected, [(i, *pair) for i, pair in enumerate(zip(found["w"], expected)) if pair[0] != pair[1]][:5]
     # All of them together move by what one of f32 would, within four standard deviations of what chance does.
     moved = sum(expected) / ELEMENTS - 1

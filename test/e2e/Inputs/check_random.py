@@ -11,11 +11,6 @@ from tensor_file import load, save
 N = 8
 
 
-def draw(seed, counter, element):
-    """Word (element / 8) % 4 of the element's block, as a fraction; `counter`: what follows the block."""
-    return (philox(seed, (element // 32 * 8 + element % 8, *counter))[element // 8 % 4] >> 8) / 2 ** 24
-
-
 def philox(key, counter):
     k0, k1 = key & 0xFFFFFFFF, key >> 32
     for _ in range(10):
@@ -35,16 +30,16 @@ def main():
     path = dict(zip(names, paths))
 
     def fraction(name, sample, element):
-        return draw(seed, (sample, step, path[name]), element)
+        return (philox(seed, (element // 4, sample, step, path[name]))[element % 4] >> 8) / 2 ** 24
 
     def uniform(name, elements):
         return [fraction(name, sample, element) for sample in range(N) for element in range(elements)]
 
     def normal(sample, element):
-        pair = element & ~8
+        pair = element & ~1
         radius = math.sqrt(-2 * math.log(fraction("normal", sample, pair) + 2 ** -24))
-        angle = 2 * math.pi * fraction("normal", sample, pair + 8)
-        return 2 + 0.5 * radius * (math.sin(angle) if element & 8 else math.cos(angle))
+        angle = 2 * math.pi * fraction("normal", sample, pair + 1)
+        return 2 + 0.5 * radius * (math.sin(angle) if element % 2 else math.cos(angle))
 
     kept = [float(v >= 0.25) / 0.75 for v in uniform("kept", 40)]
     wanted = {"kept": kept, "gradient.w": [sum(kept[i::40]) for i in range(40)],

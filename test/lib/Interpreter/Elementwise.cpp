@@ -43,11 +43,13 @@ static double compare(dl::Predicate predicate, double a, double b) {
 /// As dl.random says, with the runtime's generator.
 static double draw(dl::RandomOp op, ArrayRef<double> v) {
   auto word = [&](size_t i) { return static_cast<uint32_t>(static_cast<int64_t>(v[i])); };
-  uint32_t element = word(0), lane = element / 8 % 4;
-  runtime::PhiloxWords words = runtime::philox(uint64_t(word(5)) << 32 | word(4),
-                                               {element / 32 * 8 + element % 8, word(1) + word(2),
-                                                word(3), static_cast<uint32_t>(op.getPath())});
+  uint32_t element = word(0), lane = element % 4;
+  runtime::PhiloxWords words =
+      runtime::philox(uint64_t(word(5)) << 32 | word(4), {element / 4, word(1) + word(2), word(3),
+                                                          static_cast<uint32_t>(op.getPath())});
   auto fraction = [&](uint32_t i) { return (words[i] >> 8) * 0x1p-24; };
+  if (op.getKind() == dl::RandomKind::Bits)
+    return static_cast<int32_t>(words[lane]);
   if (op.getKind() == dl::RandomKind::Uniform)
     return fraction(lane);
   double radius = std::sqrt(-2 * std::log(fraction(lane & 2) + 0x1p-24));
@@ -56,9 +58,14 @@ static double draw(dl::RandomOp op, ArrayRef<double> v) {
 }
 
 /// As dl.stochastic_round says, by the exponent and the digits that the type has.
-static double chosen(dl::StochasticRoundOp op, double x, double draw) {
+static double chosen(dl::StochasticRoundOp op, ArrayRef<double> v) {
+  const double x = v[0];
   if (!std::isfinite(x))
     return x;
+  auto bits = static_cast<uint32_t>(static_cast<int64_t>(v[1]) + static_cast<int64_t>(v[2]));
+  bits = (bits ^ bits >> 16) * 0x85EBCA6Bu;
+  bits = (bits ^ bits >> 13) * 0xC2B2AE35u;
+  const double draw = ((bits ^ bits >> 16) >> 8) * 0x1p-24;
   const bool isHalf = cast<RankedTensorType>(op.getY().getType()).getElementType().isF16();
   const int digits = isHalf ? 10 : 7, least = isHalf ? -14 : -126;
   const double unit = std::ldexp(1.0, std::max(std::ilogb(x), least) - digits);
@@ -101,7 +108,7 @@ static Scalar formulaOf(Operation *op) {
       return v[0] > 0 ? v[0] : alpha * std::expm1(v[0]);
     };
   if (auto round = dyn_cast<dl::StochasticRoundOp>(op))
-    return [round](Args v) { return chosen(round, v[0], v[1]); };
+    return [round](Args v) { return chosen(round, v); };
   if (auto random = dyn_cast<dl::RandomOp>(op))
     return [random](Args v) mutable { return draw(random, v); };
   for (const ElementwiseRow &row : elementwiseTable())

@@ -80,6 +80,38 @@ dl.entry @momentum(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>) -> (tensor
   dl.return %dx : tensor<16x1024xf32>
 }
 
+// Elements that the update numbers are numbers along the axes.
+// CHECK-LABEL: dl.entry @numbered
+// CHECK: dl.fused
+// CHECK: dl.matmul %{{.*}} transpose_a
+// CHECK: %[[NUMBER:.*]] = dl.iota axes = [0, 1] : tensor<2048x1024xi32>
+// CHECK: %[[ALL:.*]] = dl.broadcast %{{.*}} dims = [] : tensor<i32> to tensor<2048x1024xi32>
+// CHECK: dl.stochastic_round %{{.*}}, %[[NUMBER]], %[[ALL]] : tensor<2048x1024xf32>, tensor<2048x1024xi32> to tensor<2048x1024xbf16>
+// CHECK-NOT: dl.multi_tensor
+dl.variable @h : tensor<2048x1024xbf16> role<parameter> init(#program.init<constant, 0.0, 0.0>)
+dl.entry @numbered(%x: tensor<16x1024xf32>, %dy: tensor<16x2048xf32>) -> () attributes {kind = #program.entry<train>} {
+  %h = dl.read @h : tensor<2048x1024xbf16>
+  %step = dl.scalar "random.step", 0.0 : tensor<i32>
+  %name = dl.constant dense<7> : tensor<1xi32>
+  %dw = dl.fused(%dy, %x) {candidate = #program.candidate<generator = "cpu-gemm", schedule = "gemm 6x2 depth 16 block 43x32 task 43x32 splits 1", seconds = 1.2e-03 : f64>}
+      : (tensor<16x2048xf32>, tensor<16x1024xf32>) -> tensor<2048x1024xf32> {
+  ^bb0(%0: tensor<16x2048xf32>, %1: tensor<16x1024xf32>):
+    %2 = dl.matmul %0, %1 transpose_a : tensor<16x2048xf32>, tensor<16x1024xf32>
+    dl.yield %2 : tensor<2048x1024xf32>
+  }
+  %new = dl.multi_tensor(%h, %dw) each(%name) scalars(%step) {numbered, streams = 2 : i64}
+      : (tensor<2048x1024xbf16>, tensor<2048x1024xf32>, tensor<1xi32>, tensor<i32>) -> tensor<2048x1024xbf16> {
+  ^bb0(%p: tensor<bf16>, %g: tensor<f32>, %own: tensor<i32>, %0: tensor<i32>, %number: tensor<i32>):
+    %key = dl.random bits %own, %own, %own, %0, %0, %0 path = 3 : tensor<i32> to tensor<i32>
+    %1 = dl.cast %p : tensor<bf16> to tensor<f32>
+    %2 = dl.subtract %1, %g : tensor<f32>
+    %3 = dl.stochastic_round %2, %number, %key : tensor<f32>, tensor<i32> to tensor<bf16>
+    dl.yield %3 : tensor<bf16>
+  }
+  dl.assign @h, %new : tensor<2048x1024xbf16>
+  dl.return
+}
+
 // A gradient that is a result too is stored anyway; what is read behind the update, what waits for something else that is computed,
 // and what is small stays as well.
 // CHECK-LABEL: dl.entry @results

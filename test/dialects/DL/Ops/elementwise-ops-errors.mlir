@@ -57,6 +57,22 @@ dl.entry @layout_shape(%a: tensor<4x3xf32>) attributes {kind = #program.entry<in
 
 // -----
 
+dl.entry @random_c1(%i: tensor<4xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.random' op (C1) gives 'tensor<4xf32>' for bits}}
+  %0 = dl.random bits %i, %i, %i, %i, %i, %i path = 3 : tensor<4xi32> to tensor<4xf32>
+  dl.return
+}
+
+// -----
+
+dl.entry @random_c1_uniform(%i: tensor<4xi32>) attributes {kind = #program.entry<infer>} {
+  // expected-error @+1 {{'dl.random' op (C1) gives 'tensor<4xi32>' for uniform}}
+  %0 = dl.random uniform %i, %i, %i, %i, %i, %i path = 3 : tensor<4xi32> to tensor<4xi32>
+  dl.return
+}
+
+// -----
+
 dl.entry @layout_element(%a: tensor<4x3xf32>) attributes {kind = #program.entry<infer>} {
   // expected-error @+1 {{'dl.convert_layout' op requires the same element type for all operands and results}}
   %0 = dl.convert_layout %a : tensor<4x3xf32> to tensor<4x3xi32, #program.layout<order = [1, 0]>>

@@ -39,8 +39,12 @@ dl.entry @unary(%x: tensor<4x3xf32>, %i: tensor<4xi32>, %u: tensor<4xui8>) attri
   %15 = dl.floor %x : tensor<4x3xf32>
   // CHECK: dl.random normal %[[I]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]] path = -7 : tensor<4xi32> to tensor<4xf32>
   %16 = dl.random normal %i, %i, %i, %i, %i, %i path = -7 : tensor<4xi32> to tensor<4xf32>
-  // CHECK: dl.stochastic_round %[[X]], %[[X]] : tensor<4x3xf32> to tensor<4x3xf16>
-  %17 = dl.stochastic_round %x, %x : tensor<4x3xf32> to tensor<4x3xf16>
+  // CHECK: %[[BITS:.*]] = dl.random bits %[[I]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]] path = 3 : tensor<4xi32> to tensor<4xi32>
+  %17 = dl.random bits %i, %i, %i, %i, %i, %i path = 3 : tensor<4xi32> to tensor<4xi32>
+  // CHECK: %[[FLOAT:.*]] = dl.random uniform
+  %18 = dl.random uniform %i, %i, %i, %i, %i, %i path = 3 : tensor<4xi32> to tensor<4xf32>
+  // CHECK: dl.stochastic_round %[[FLOAT]], %[[I]], %[[BITS]] : tensor<4xf32>, tensor<4xi32> to tensor<4xf16>
+  %19 = dl.stochastic_round %18, %i, %17 : tensor<4xf32>, tensor<4xi32> to tensor<4xf16>
   dl.return
 }
 

@@ -135,9 +135,9 @@ dl.entry @train_step(%x: tensor<3xf32>, %dw: tensor<3xbf16>)
 
 // -----
 
-// Without masters what is rounded is of 16 bits itself, and what an update makes of it is rounded by chance: draws are told apart by the
-// variable, the element, the step and the seed. What reads it otherwise widens it; its average is f32; a weight of two types keeps its master,
-// and what no entry rounds is as it was.
+// Without masters what is rounded is of 16 bits itself, and what an update makes of it is rounded by chance: keys are told apart by the
+// variable, the step and the seed, elements by their number. What reads it otherwise widens it; its average is f32; a weight of two types
+// keeps its master, and what no entry rounds is as it was.
 // CHECK: dl.variable @w : tensor<5x3xbf16> role<parameter>
 // CHECK-NEXT: dl.variable @w.ema : tensor<5x3xf32> role<slot> of(@w) init(<copy
 // CHECK-NEXT: dl.variable @b : tensor<5xf32>
@@ -157,8 +157,8 @@ dl.entry @train_step(%x: tensor<3xf32>, %dw: tensor<3xbf16>)
 // CHECK: %[[NEW:.*]]:2 = dl.multi_tensor(%[[W]], %{{.*}}, %{{.*}}) each(%[[NAME]]) scalars(%{{.*}}, %{{.*}}, %[[STEP]], %[[LOW]], %[[HIGH]]) {numbered, streams = 3 : i64}
 // CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<bf16>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[VARIABLE:.*]]: tensor<i32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %[[S:.*]]: tensor<i32>, %[[L:.*]]: tensor<i32>, %[[H:.*]]: tensor<i32>, %[[NUMBER:.*]]: tensor<i32>):
 // CHECK: %[[NEXT:.*]] = dl.subtract %{{.*}} : tensor<f32>
-// CHECK: %[[DRAW:.*]] = dl.random uniform %[[NUMBER]], %{{.*}}, %[[VARIABLE]], %[[S]], %[[L]], %[[H]] path =
-// CHECK: %[[ROUNDED:.*]] = dl.stochastic_round %[[NEXT]], %[[DRAW]] : tensor<f32> to tensor<bf16>
+// CHECK: %[[KEY:.*]] = dl.random bits %{{.*}}, %{{.*}}, %[[VARIABLE]], %[[S]], %[[L]], %[[H]] path =
+// CHECK: %[[ROUNDED:.*]] = dl.stochastic_round %[[NEXT]], %[[NUMBER]], %[[KEY]] : tensor<f32>, tensor<i32> to tensor<bf16>
 // CHECK: dl.yield %[[ROUNDED]], %{{.*}} : tensor<bf16>, tensor<f32>
 // CHECK: dl.assign @w, %[[NEW]]#0 : tensor<5x3xbf16>
 // CHECK: dl.multi_tensor({{.*}} {streams = 3 : i64}
