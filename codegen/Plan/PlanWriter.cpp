@@ -69,7 +69,7 @@ private:
   llvm::StringMap<uint32_t> variableNumbers, kernelNumbers; ///< by symbol
   std::vector<SmallVector<PhaseRow>> phaseRows;             ///< of each kernel
   llvm::StringMap<exec::KernelOp> kernels;
-  uint64_t stateBytes = 0, scalarsBytes = 0;
+  uint64_t scalarsBytes = 0;
 };
 
 //===------------------------------------------------------------------------------------------===//
@@ -153,7 +153,6 @@ LogicalResult PlanWriter::addVariables() {
     row.offset = variable.getOffset();
     row.bytes = variable.getBytes();
     row.of = variable.getOf() ? variableNumbers.lookup(*variable.getOf()) : DLC_NONE;
-    stateBytes = std::max<uint64_t>(stateBytes, exec::alignUp(row.offset + row.bytes));
     tables.variables.push_back(row);
   }
   return success();
@@ -533,7 +532,7 @@ FailureOr<PlanBlob> PlanWriter::write() {
       return failure();
   addSettings();
   dlc_plan_header header = {};
-  header.state_bytes = stateBytes;
+  header.state_bytes = exec::getStateBytes(module);
   header.scalars_bytes = scalarsBytes;
   header.model = tables.addString(module.getSymName().value_or(""));
   auto documentation = module->getAttrOfType<StringAttr>("dl.documentation");

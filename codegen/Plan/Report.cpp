@@ -393,14 +393,13 @@ json::Object ReportBuilder::buildEntry(exec::ProgramOp program) {
 }
 
 json::Object ReportBuilder::build() {
-  int64_t parameters = 0, parameterBytes = 0, stateBytes = 0;
+  const int64_t stateBytes = exec::getStateBytes(module);
+  int64_t parameters = 0, parameterBytes = 0;
   json::Array derived, training;
   for (auto variable : module.getOps<exec::VariableOp>()) {
     if (auto how = variable->getAttrOfType<StringAttr>("exec.training"))
       training.push_back(json::Object{{"parameter", variable.getSymName().str()},
                                       {"training", how.getValue().str()}});
-    int64_t end = variable.getOffset() + variable.getBytes();
-    stateBytes = std::max(stateBytes, exec::alignUp(end));
     if (variable.getRole() == program::Role::Parameter) {
       parameters += countElements(variable);
       parameterBytes += variable.getBytes();

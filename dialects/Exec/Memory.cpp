@@ -9,6 +9,14 @@ namespace dlc::exec {
 
 int64_t getBytes(Value buffer) { return cast<BufferType>(buffer.getType()).getBytes(); }
 
+int64_t getStateBytes(ModuleOp module) {
+  auto said = module->getAttrOfType<IntegerAttr>(stateBytesName);
+  int64_t bytes = said ? said.getInt() : 0;
+  for (auto variable : module.getOps<VariableOp>())
+    bytes = std::max<int64_t>(bytes, alignUp(variable.getOffset() + variable.getBytes()));
+  return bytes;
+}
+
 Extent getExtent(Value buffer) {
   int64_t bytes = getBytes(buffer), offset = 0;
   Operation *op = buffer.getDefiningOp();

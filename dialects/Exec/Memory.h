@@ -57,6 +57,12 @@ inline int64_t getStep(const Extent &extent) {
   return step ? step.getInt() : alignment;
 }
 
+/// On a module: the bytes of its state, of which flat buffers may have some behind their last
+/// variable.
+inline constexpr llvm::StringLiteral stateBytesName = "exec.state_bytes";
+/// Those, or where the module does not say so, up to the end of the last variable.
+int64_t getStateBytes(mlir::ModuleOp module);
+
 /// On a launch that is to run no sooner than what stands before it, although nothing forbids it:
 /// what it computes again would lie in memory for longer.
 inline constexpr llvm::StringLiteral keepsPlaceName = "exec.keeps_place";

@@ -7,6 +7,7 @@
 #include "dialects/DL/Ops/DLEntryOps.h"
 #include "dialects/DL/Ops/DLFusedOps.h"
 #include "dialects/DL/Ops/DLVariableOps.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Program/Layout.h"
 #include "passes/Conversion/EntryConverter.h"
 #include "passes/Conversion/Passes.h"
@@ -60,6 +61,7 @@ struct ConvertDLToExec : impl::ConvertDLToExecBase<ConvertDLToExec> {
     }
     for (dl::VariableOp variable : variables)
       convertVariable(variable, state);
+    module->setAttr(exec::stateBytesName, Builder(module).getI64IntegerAttr(state.getTotalBytes()));
     for (dl::EntryOp entry : entries)
       entry.erase();
     for (dl::VariableOp variable : variables)

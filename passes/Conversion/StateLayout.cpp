@@ -57,19 +57,9 @@ static SmallVector<StringRef> getAssignedVariables(dl::MultiTensorOp op, int64_t
   return int64_t(variables.size()) == op.getCount() ? variables : SmallVector<StringRef>();
 }
 
-/// The streams of `op`, those of wide elements first: only behind the narrowest there is no
-/// padding, which the state need not hold then.
-static SmallVector<int64_t> widestFirst(dl::MultiTensorOp op) {
-  auto streams = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(op.getStreams())));
-  llvm::stable_sort(streams, [elements = op.getStreamElements()](int64_t a, int64_t b) {
-    return elements[a].getIntOrFloatBitWidth() > elements[b].getIntOrFloatBitWidth();
-  });
-  return streams;
-}
-
 StateLayout::StateLayout(ModuleOp module) {
   module.walk([&](dl::MultiTensorOp op) {
-    for (int64_t stream : widestFirst(op))
+    for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
       placeStream(FlatBuffer(FlatLayout(op), op.getStreamElements()[stream]),
                   getStreamVariables(op, stream));
   });

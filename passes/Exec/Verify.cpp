@@ -105,7 +105,7 @@ LogicalResult Verifier::checkBuffers() {
     if (isPlaced && !alloc.getOffsetAttr())
       return alloc.emitOpError() << "has no offset, others of @" << program.getSymName() << " have";
   for (auto state : program.getBlock().getOps<StateOp>())
-    if (Extent extent = getExtent(state); extent.end() > alignUp(stateBytes))
+    if (Extent extent = getExtent(state); extent.end() > stateBytes)
       return state.emitOpError() << "ends at byte " << extent.end() << " of a state of "
                                  << stateBytes;
   llvm::DenseMap<int64_t, Type> inputs;
@@ -288,9 +288,7 @@ LogicalResult Verifier::checkSharing() {
 struct Verify : impl::VerifyBase<Verify> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    int64_t stateBytes = 0;
-    for (auto variable : getOperation().getOps<VariableOp>())
-      stateBytes = std::max<int64_t>(stateBytes, variable.getOffset() + variable.getBytes());
+    const int64_t stateBytes = getStateBytes(getOperation());
     for (auto program : getOperation().getOps<ProgramOp>())
       if (failed(Verifier(program, symbols, stateBytes).run()))
         return signalPassFailure();

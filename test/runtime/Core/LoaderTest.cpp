@@ -221,8 +221,10 @@ TEST(Loader, ChecksVariables) {
        [](auto &p) { p.variables[0].type.layout = {{}, 0, 1, {0}, {0}}; }},
       {"variable 'linear1.weight': the layout has 3 blocks, at most 2",
        [](auto &p) { p.variables[0].type.layout.block_count = 3; }},
-      {"a state of 768 bytes, its variables end at 704",
-       [](auto &p) { p.header.state_bytes += 64; }},
+      {"variable 'applied': bytes [640, +4) do not fit the state of 640 bytes, aligned to 64",
+       [](auto &p) { p.header.state_bytes -= 64; }},
+      {"a state of 960 bytes, its variables end at 704",
+       [](auto &p) { p.header.state_bytes += 256; }},
       {"a state of 140737488355328 bytes, scalars of 8",
        [](auto &p) { p.header.state_bytes = uint64_t(1) << 47; }},
   });
