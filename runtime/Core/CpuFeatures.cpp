@@ -42,7 +42,7 @@ Status askForCpuFeatures(uint64_t features) {
 }
 
 uint64_t hostCpuFeatures() {
-  unsigned a, b, c, d, b7, c7, d7, a71 = 0, unused, c81;
+  unsigned a, b, c, d, b7, c7, d7, a71 = 0, d71 = 0, unused, c81;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d7))
     return 0;
   auto all = [](unsigned word, std::initializer_list<unsigned> bits) {
@@ -57,7 +57,7 @@ uint64_t hostCpuFeatures() {
   const uint64_t states = enabledStates();
   const bool ymm = (states & 0x6) == 0x6, zmm = (states & 0xe6) == 0xe6;
   const bool tiles = (states & 0x60000) == 0x60000;
-  __get_cpuid_count(7, 1, &a71, &unused, &unused, &unused);
+  __get_cpuid_count(7, 1, &a71, &unused, &unused, &d71);
   const bool lzcnt = __get_cpuid(0x80000001, &unused, &unused, &c81, &unused) && all(c81, {5});
 
   uint64_t features = 0;
@@ -71,6 +71,8 @@ uint64_t hostCpuFeatures() {
     features |= DLC_CPU_AVX512_VNNI;
   if ((features & DLC_CPU_AVX512) && all(a71, {5}))
     features |= DLC_CPU_AVX512_BF16;
+  if (features && all(d71, {5}))
+    features |= DLC_CPU_AVX_NE_CONVERT;
   // AMX-BF16, AMX-TILE.
   if (tiles && all(d7, {22, 24}) && mayUseTiles())
     features |= DLC_CPU_AMX_BF16;
@@ -90,8 +92,9 @@ Status askForCpuFeatures(uint64_t) { return {}; }
 #endif
 
 std::string cpuFeatureNames(uint64_t features) {
-  static constexpr std::string_view names[] = {"AVX2 and FMA", "AVX-512",  "AVX-512 VNNI",
-                                               "AVX-512 BF16", "AMX BF16", "NEON"};
+  static constexpr std::string_view names[] = {"AVX2 and FMA",  "AVX-512",  "AVX-512 VNNI",
+                                               "AVX-512 BF16",  "AMX BF16", "NEON",
+                                               "AVX-NE-CONVERT"};
   std::string text;
   for (unsigned bit = 0; bit < 64; ++bit) {
     if (!(features >> bit & 1))

@@ -59,7 +59,8 @@ public:
             {DLC_CPU_AVX512, featuresOf("x86-64-v4")},
             {DLC_CPU_AVX512_VNNI, {{"avx512vnni", true}}},
             {DLC_CPU_AVX512_BF16, {{"avx512bf16", true}}},
-            {DLC_CPU_AMX_BF16, {{"amx-tile", true}, {"amx-bf16", true}}}};
+            {DLC_CPU_AMX_BF16, {{"amx-tile", true}, {"amx-bf16", true}}},
+            {DLC_CPU_AVX_NE_CONVERT, {{"avxneconvert", true}}}};
   }
 
   StringRef need() const override { return "AVX2 and FMA"; }
@@ -69,7 +70,7 @@ public:
     target.vectorBytes = wide ? 64 : 32;
     target.vectorRegisters = wide ? 32 : 16;
     target.masksLanes = wide;
-    target.roundsToBF16 = target.required & DLC_CPU_AVX512_BF16;
+    target.roundsToBF16 = target.required & (DLC_CPU_AVX512_BF16 | DLC_CPU_AVX_NE_CONVERT);
     target.maximumIsSecond = true;
   }
 };

@@ -53,7 +53,8 @@ typedef enum dlc_cpu_feature {
   DLC_CPU_AVX512_VNNI = 1 << 2,
   DLC_CPU_AVX512_BF16 = 1 << 3,
   DLC_CPU_AMX_BF16 = 1 << 4,
-  DLC_CPU_NEON = 1 << 5 /* Armv8-A in 64 bits: Advanced SIMD */
+  DLC_CPU_NEON = 1 << 5, /* Armv8-A in 64 bits: Advanced SIMD */
+  DLC_CPU_AVX_NE_CONVERT = 1 << 6
 } dlc_cpu_feature;
 
 /* Descriptor of the ELF note. `file_hash` is XXH3-128 (seed 0, canonical byte order) of the whole

@@ -63,6 +63,8 @@ TEST(CpuTarget, Names) {
                                        {"znver3", avx2, 32},
                                        {"alderlake", avx2, 32},
                                        {"knl", avx2, 32},
+                                       {"sierraforest", avx2 | DLC_CPU_AVX_NE_CONVERT, 32},
+                                       {"arrowlake", avx2 | DLC_CPU_AVX_NE_CONVERT, 32},
                                        {"skylake-avx512", avx512, 64},
                                        {"x86-64-v4", avx512, 64},
                                        {"avx512", avx512, 64},
