@@ -138,7 +138,8 @@ TEST(CpuTarget, UsesWhatTheNoteAsksFor) {
          {std::pair(avx512, ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"),
           {vnni, ",+avx512vnni"},
           {bf16, ",+avx512bf16"},
-          {uint64_t(DLC_CPU_AMX_BF16), ",+amx-tile,+amx-bf16"}})
+          {uint64_t(DLC_CPU_AMX_BF16), ",+amx-tile,+amx-bf16"},
+          {uint64_t(DLC_CPU_AVX_NE_CONVERT), ",+avxneconvert"}})
       if ((target->required & bit) == bit)
         allowed += names;
     const llvm::StringSet<> most = enabledBy("x86-64-v3", allowed);
