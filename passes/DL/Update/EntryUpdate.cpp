@@ -12,7 +12,7 @@ SmallVector<Value> ParameterGroup::gradients() const {
 
 Type dlc::dl::computedElement(VariableOp parameter) {
   Type element = parameter.getTensorType().getElementType();
-  return element.isBF16() || element.isF16() ? Builder(element.getContext()).getF32Type() : element;
+  return element.isFloat(16) ? Builder(element.getContext()).getF32Type() : element;
 }
 
 Value EntryUpdate::read(VariableOp variable) {

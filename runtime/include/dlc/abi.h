@@ -277,7 +277,7 @@ typedef struct dlc_variable {
  * gradients, and "ranks.count", an i32, what it divides those of f64 by.
  * Random numbers of a step are Philox4x32-10 with key = seed and counter = (element within the
  * sample / 4, index of the sample in the batch of all ranks, step, hash of the call's path), or for
- * a weight that is rounded by chance (0, hash of its name, step, a number of their own): i32
+ * a weight that is rounded by chance (0, hash of its name, step, hash of the entry's name): i32
  * "random.seed_low" and "random.seed_high" are the seed's words, "random.step" counts batches, and
  * "random.first_sample" is the index of this rank's first sample. */
 typedef struct dlc_scalar {
